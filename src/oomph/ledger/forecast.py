@@ -1,0 +1,49 @@
+"""The whole answer about one start-up: what was asked, what was resolved, and every gate with its verdict.
+
+Knows how gates make one verdict. Does not know which engine it speaks of.
+"""
+
+from dataclasses import dataclass, field
+
+from oomph.ledger.device import Device
+from oomph.ledger.gate import Gate, Step, Verdict
+from oomph.ledger.ledger import Basis, Ledger
+from oomph.ledger.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What will happen on the way up."""
+
+    engine: str
+    release: str
+    basis: Basis  # how well the release is known
+    model: str | None
+    device: Device  # the one that decides
+    count: int
+    settings: Settings
+    gates: tuple[Gate, ...]
+    ledger: Ledger = field(default_factory=Ledger)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def stopped_at(self) -> Gate | None:
+        """The gate that stops the engine: the first that surely overflows, else the first that is not sure to fit."""
+        for verdict in (Verdict.OVERFLOWS, Verdict.UNSURE):
+            for gate in self.gates:
+                if gate.verdict is verdict:
+                    return gate
+        return None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Sure to fit only where every step was forecast; one gate is enough to be sure that it does not."""
+        if (stopped := self.stopped_at) is not None:
+            return stopped.verdict
+        return Verdict.FITS if {gate.step for gate in self.gates} == set(Step) else Verdict.UNSURE
+
+    @property
+    def not_forecast(self) -> tuple[Step, ...]:
+        """Steps of which nothing is said yet."""
+        said = {gate.step for gate in self.gates}
+        return tuple(step for step in Step if step not in said)

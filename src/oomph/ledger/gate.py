@@ -1,0 +1,56 @@
+"""A question that the engine asks of its memory on the way up, and the answer.
+
+Knows two sides and a verdict. Does not know which engine asks, nor what either side consists of.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oomph.units import Bounds
+
+
+class Verdict(StrEnum):
+    """As sure as the bounds permit."""
+
+    FITS = "fits"
+    OVERFLOWS = "overflows"
+    UNSURE = "unsure"
+
+
+class Step(StrEnum):
+    """The gates of a start-up, in the order in which they are met."""
+
+    START_CHECK = "start-check"
+    LOAD = "load"
+    PROFILE = "profile"
+    GRAPH_PROFILE = "graph-profile"
+    POOL_SIZE = "pool-size"
+    ONE_REQUEST = "one-request"
+    CAPTURE = "capture"
+    WARM_UP = "warm-up"
+    SERVING = "serving"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What one step needs, what it has, and which flags change nothing there."""
+
+    step: Step
+    needs: Bounds
+    has: Bounds
+    because: str  # both sides in words, with their numbers in them
+    inert: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """As sure as the bounds permit, and no surer."""
+        if self.needs.high <= self.has.low:
+            return Verdict.FITS
+        if self.needs.low > self.has.high:
+            return Verdict.OVERFLOWS
+        return Verdict.UNSURE
+
+    @property
+    def spare(self) -> Bounds:
+        """What is left over; below 0 where it does not fit."""
+        return self.has - self.needs
