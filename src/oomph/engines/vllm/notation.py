@@ -1,0 +1,105 @@
+"""How vLLM writes numbers, on its command line and in its log.
+
+Knows the notations and what a printed number may have been. Does not know in which sentence it stands.
+"""
+
+import re
+from fractions import Fraction
+from functools import partial
+from typing import Final
+
+from oomph.engines.sentence import Notation
+from oomph.units import GIB, MIB, Bounds, Bytes
+
+_HUMAN: Final = re.compile(r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?)(?P<suffix>[kKmMgGtT])")
+_PLAIN: Final = re.compile(r"-?[0-9]{1,18}")
+_POWER: Final = {"k": 1, "m": 2, "g": 3, "t": 4}
+_FIXED: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?")
+
+
+def human(text: str) -> int:
+    """A number as `--max-model-len` takes it: `32k` is 32,000 and `32K` is 32,768 (utils/argparse_utils.py)."""
+    text = text.strip()
+    if _PLAIN.fullmatch(text):
+        return int(text)
+    written = _HUMAN.fullmatch(text)
+    if written is None:
+        message = f"not a number as vLLM writes it: {text[:40]!r} (write 32768, 32k for 32,000 or 32K for 32,768)"
+        raise ValueError(message)
+    power: int = _POWER[written["suffix"].lower()]
+    if written["suffix"].islower():
+        return int(float(written["number"]) * 1000**power)  # through a float, as vLLM does: 1.001m is 1,000,999
+    if "." in written["number"]:
+        message = f"vLLM refuses a fraction before a binary unit: {text!r} (write 1536M instead of 1.5G)"
+        raise ValueError(message)
+    return int(written["number"]) << 10 * power
+
+
+def fixed(text: str, *, unit: int = GIB) -> Bounds:
+    """What `%.2f` (or any fixed number of decimals) may have been: half a step either side of what was printed."""
+    decimals = len(text.partition(".")[2])
+    return _around(text, half=Fraction(1, 2 * 10**decimals), unit=unit)
+
+
+def rounded(text: str, *, unit: int = GIB) -> Bounds:
+    """What `round(x, 2)` may have been: it drops trailing zeros, so `7.5` is as exact as `7.50`."""
+    return _around(text, half=Fraction(1, 200), unit=unit)
+
+
+def format_gib(size: int) -> str:
+    """As vLLM prints sizes from 0.14.0 on (utils/mem_utils.py)."""
+    return str(round(size / GIB, 2))
+
+
+def _printed(decimals: int, *, unit: int) -> Notation:
+    """A size printed by `%.2f` or the like."""
+    return Notation(
+        pattern=rf"-?[0-9]{{1,15}}\.[0-9]{{{decimals}}}",
+        read=partial(fixed, unit=unit),
+        write=lambda size: f"{size / unit:.{decimals}f}",
+    )
+
+
+def _number(decimals: int) -> Notation:
+    """A number that is no size, printed with fixed decimals."""
+    pattern = r"-?[0-9]{1,15}" + (rf"\.[0-9]{{{decimals}}}" if decimals else "")
+    return Notation(pattern=pattern, read=float, write=lambda number: f"{number:.{decimals}f}")
+
+
+# Named for what the source writes: gib2 is `%.2f` of GiB, gib is `format_gib`, raw_gib an unrounded quotient.
+NOTATIONS: Final = {
+    "gib": Notation(pattern=r"-?[0-9]{1,15}(?:\.[0-9]{1,2})?", read=rounded, write=format_gib),
+    "gib2": _printed(2, unit=GIB),
+    "gib4": _printed(4, unit=GIB),
+    "mib2": _printed(2, unit=MIB),
+    "raw_gib": Notation(
+        pattern=r"-?[0-9]{1,15}\.[0-9]{1,20}(?:e-[0-9]{1,3})?",
+        read=lambda text: Bounds(round(Fraction(text) * GIB)),
+        write=lambda size: str(size / GIB),
+    ),
+    "bytes": Notation(pattern=r"-?[0-9]{1,18}", read=lambda text: Bounds(int(text)), write=lambda size: str(int(size))),
+    "whole": Notation(pattern=r"-?[0-9]{1,18}", read=int, write=str),
+    "count": Notation(
+        pattern=r"[0-9]{1,3}(?:,[0-9]{3}){0,5}|[0-9]{1,18}",
+        read=lambda text: int(text.replace(",", "")),
+        write=lambda number: f"{number:,}",
+    ),
+    "share": Notation(pattern=r"[0-9](?:\.[0-9]{1,18})?(?:e-[0-9]{1,3})?", read=float, write=str),
+    "f0": _number(0),
+    "f1": _number(1),
+    "f2": _number(2),
+    "f4": _number(4),
+    "f6": _number(6),
+    "word": Notation(pattern=r"\S{1,200}", read=str, write=str),
+    "words": Notation(pattern=r".{1,400}?", read=str, write=str),
+    "rest": Notation(pattern=r".{0,100000}", read=str, write=str),
+}
+
+
+def _around(text: str, *, half: Fraction, unit: int) -> Bounds:
+    if not _FIXED.fullmatch(text):
+        message = f"not a printed size: {text[:40]!r}"
+        raise ValueError(message)
+    middle = Fraction(text)
+    low, high = (middle - half) * unit, (middle + half) * unit
+    return Bounds(Bytes(low.__floor__()), Bytes(high.__ceil__()), Bytes(round(middle * unit)))
