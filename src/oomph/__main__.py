@@ -1,0 +1,7 @@
+"""`python -m oomph`."""
+
+import sys
+
+from oomph.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,56 @@
+"""`oomph COMMAND …`: finds the command, runs it, and turns what it raises into a message and an exit status.
+
+Exit status: 0 yes · 1 no · 2 wrong usage · 3 cannot tell.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+import oomph
+from oomph.cli import plan
+from oomph.errors import OomphError, UsageError
+
+
+class _Command(Protocol):
+    """What a command's file holds."""
+
+    HELP: str
+
+    def add(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, arguments: argparse.Namespace) -> int: ...
+
+
+_COMMANDS: Final[Mapping[str, _Command]] = {"plan": plan}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return _COMMANDS[arguments.command].run(arguments)
+    except UsageError as wrong:
+        return _refuse(f"oomph {arguments.command}: {wrong}", status=2)
+    except OomphError as trouble:
+        return _refuse(f"oomph {arguments.command}: {trouble}", status=3)
+
+
+def _refuse(message: str, *, status: int) -> int:
+    sys.stderr.write(message + "\n")
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="oomph",
+        description="Foresee, explain and prevent out-of-memory failures of LLM serving engines.",
+        epilog="exit status: 0 yes, 1 no, 2 wrong usage, 3 cannot tell",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"oomph {oomph.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in _COMMANDS.items():
+        command.add(commands.add_parser(name, help=command.HELP, description=command.__doc__, allow_abbrev=False))
+    return parser

@@ -1,0 +1,1 @@
+"""The world → nouns: what people type, what files, drivers and servers say."""

@@ -1,0 +1,1 @@
+"""Nouns → what people and programs read."""
