@@ -6,6 +6,7 @@
     │   ├── UnknownFlag        no such flag in this release; carries the nearest one
     │   └── UnknownDevice      no such device in the catalogue; carries the nearest one
     └── UnreadableError        an input exists but cannot be read (exit status 3)
+        └── UnknownArchitecture    a model of a kind that was never read; never guessed
 
 Not fitting is a Verdict and a mistake in a set-up is a Finding: neither is raised.
 """
@@ -33,3 +34,7 @@ class UnknownDevice(UsageError):  # noqa: N818 - likewise
 
 class UnreadableError(OomphError):
     """An input exists but cannot be read."""
+
+
+class UnknownArchitecture(UnreadableError):  # noqa: N818 - likewise
+    """A model of a kind that was never read."""

@@ -3,14 +3,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oomph.ledger.dtype import Dtype
-from oomph.ledger.geometry import Attention, Geometry, Latent, Layer, Recurrent, State
+from oomph.ledger.geometry import Attention, Geometry, Latent, Layer
 
 counts = st.integers(min_value=1, max_value=1 << 12)
 
 
 def geometry(*layers: Layer) -> Geometry:
     return Geometry(
-        family="test", dtype=Dtype.BF16, hidden=4096, vocabulary=128256, context_tokens=131072, layers=layers
+        family="test",
+        architecture="Test",
+        dtype=Dtype.BF16,
+        hidden=4096,
+        vocabulary=128256,
+        context_tokens=131072,
+        layers=layers,
     )
 
 
@@ -22,29 +28,23 @@ def test_deepseek_v3_keeps_576_numbers_per_token_and_layer() -> None:
     assert Latent(heads=128, rank=512, rope_dim=64).elements == 576
 
 
-def test_the_state_of_a_gated_delta_layer_of_qwen_3_6_27b_takes_3_207_168_bytes() -> None:
-    layer = Recurrent(states=(State(shape=(3, 10240), dtype=Dtype.BF16), State(shape=(48, 128, 128), dtype=Dtype.F32)))
-
-    assert layer.size == 3_207_168
-
-
 def test_narrower_values_are_counted_as_such() -> None:
     assert Attention(heads=8, kv_heads=8, head_dim=192, value_dim=128).elements == 8 * (192 + 128)
 
 
 def test_a_layer_that_reads_the_cache_of_an_earlier_one_keeps_none() -> None:
-    own = Layer(mixer=Attention(heads=8, kv_heads=2, head_dim=256))
-    shared = Layer(mixer=own.mixer, shares=0)
+    own = Layer(mixers=(Attention(heads=8, kv_heads=2, head_dim=256),))
+    shared = Layer(mixers=own.mixers, shares=0)
 
     assert geometry(own, shared).keeping == (own,)
 
 
 @pytest.mark.parametrize("shares", [1, 2, -1])
 def test_a_cache_can_only_be_shared_with_an_earlier_layer(shares: int) -> None:
-    layer = Layer(mixer=Attention(heads=8, kv_heads=2, head_dim=256))
+    layer = Layer(mixers=(Attention(heads=8, kv_heads=2, head_dim=256),))
 
     with pytest.raises(ValueError, match="which does not precede it"):
-        geometry(layer, Layer(mixer=layer.mixer, shares=shares))
+        geometry(layer, Layer(mixers=layer.mixers, shares=shares))
 
 
 @pytest.mark.parametrize("name", ["heads", "kv_heads", "head_dim", "window"])

@@ -67,6 +67,24 @@ def test_a_slip_is_refused_with_what_was_met(line: str, why: str) -> None:
         read(line)
 
 
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("--enable-chunked-prefill", True),
+        ("--no-enable-chunked-prefill", False),
+        ("--enable-chunked-prefill False", False),
+        ("--enable-chunked-prefill=true", True),
+    ],
+)
+def test_a_switch_says_yes_or_no(word: str, value: object) -> None:
+    assert read(f"vllm serve m {word} --max-num-seqs 4")[1] == {"enable_chunked_prefill": value, "max_num_seqs": 4}
+
+
+def test_a_switch_says_nothing_else() -> None:
+    with pytest.raises(UsageError, match="a switch says only true or false"):
+        read("vllm serve m --enforce-eager=maybe")
+
+
 def test_a_flag_of_another_release_is_refused() -> None:
     with pytest.raises(UnknownFlag, match="removed in 0"):
         read("vllm serve m --swap-space 16")

@@ -1,15 +1,14 @@
-"""What a model is: its layers, and what each keeps per token or per sequence.
+"""What a model is: its layers, what each keeps per token or per sequence, and what each is made of.
 
 Knows shapes of the whole model. Does not know how a config names them (`architectures`), how they are split over
 ranks, nor in which pages an engine keeps them (`engines`).
 """
 
-import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from oomph.ledger.dtype import Dtype
-from oomph.units import Bytes
+from oomph.ledger.weights import Piece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,44 +53,65 @@ class Latent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """One tensor of a recurrent layer's memory of a sequence."""
+class Mamba1:
+    """Keeps a convolution window and a state per channel, of fixed size per sequence."""
 
-    shape: tuple[int, ...]
-    dtype: Dtype
-
-    def __post_init__(self) -> None:
-        if not self.shape or min(self.shape) <= 0:
-            message = f"a state of shape {self.shape} holds nothing"
-            raise ValueError(message)
-
-    @property
-    def size(self) -> Bytes:
-        """Its bytes for one sequence, however long."""
-        return self.dtype.size(math.prod(self.shape))
+    inner: int
+    state: int
+    kernel: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recurrent:
-    """Keeps a state of fixed size per sequence, however long it is."""
+class Mamba2:
+    """Keeps a convolution window and a state per head, of fixed size per sequence."""
 
-    states: tuple[State, ...]
+    inner: int
+    groups: int
+    state: int
+    heads: int
+    head_dim: int
+    kernel: int
 
-    @property
-    def size(self) -> Bytes:
-        """All states of one sequence in one layer."""
-        return Bytes(sum(state.size for state in self.states))
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """Keeps a convolution window and one key-by-value matrix per head (gated delta net), of fixed size per sequence."""
+
+    key_heads: int
+    value_heads: int
+    key_dim: int
+    value_dim: int
+    kernel: int
+    channelwise: bool = False  # decays each channel by its own gate (Kimi delta attention)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShortConvolution:
+    """Keeps only a convolution window, of fixed size per sequence."""
+
+    inner: int
+    kernel: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lightning:
+    """Keeps one square matrix per head (linear attention), of fixed size per sequence."""
+
+    heads: int
+    head_dim: int
+
+
+Recurrent: TypeAlias = Mamba1 | Mamba2 | Delta | ShortConvolution | Lightning
 Mixer: TypeAlias = Attention | Latent | Recurrent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """One layer by what it keeps; `shares` is the index of the layer whose cache it reads instead of its own."""
+    """One layer: what it keeps, and what it is made of."""
 
-    mixer: Mixer
-    shares: int | None = None
+    mixers: tuple[Mixer, ...]  # none for a layer without attention; two for attention beside a state
+    weights: tuple[Piece, ...] = ()
+    shares: int | None = None  # the index of the layer whose cache it reads instead of keeping its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +119,19 @@ class Geometry:
     """What a model is, as far as memory is concerned."""
 
     family: str
+    architecture: str
     dtype: Dtype
     hidden: int
     vocabulary: int
     context_tokens: int
     layers: tuple[Layer, ...]
+    embedding: tuple[Piece, ...] = ()  # before the layers: on the first stage of a pipeline
+    closing: tuple[Piece, ...] = ()  # after them: on the last stage
+    tied: bool = False  # the head is the embedding, kept once where one rank has both
+    towers: tuple[Piece, ...] = ()  # for pictures, video and sound: on the first stage; none for text alone
+    draft: tuple[Layer, ...] = ()  # layers that only guess ahead (MTP), built when speculation asks for them
+    draft_extra: tuple[Piece, ...] = ()  # what the draft has besides its layers
+    prefix: str = "model.layers"  # of the layers' names in this engine
 
     def __post_init__(self) -> None:
         _positive(self, "hidden", "vocabulary", "context_tokens")
@@ -115,7 +143,7 @@ class Geometry:
     @property
     def keeping(self) -> tuple[Layer, ...]:
         """The layers with a cache of their own."""
-        return tuple(layer for layer in self.layers if layer.shares is None)
+        return tuple(layer for layer in self.layers if layer.shares is None and layer.mixers)
 
 
 def _positive(noun: object, *names: str) -> None:

@@ -54,8 +54,8 @@ def _without_starter(words: list[str]) -> list[str]:
 
 def _values(flag: Flag, rest: list[str]) -> list[str]:
     """Take the words that belong to this flag: none for a switch, all numbers for a list of sizes, else one."""
-    if flag.kind is Kind.SWITCH:
-        return []
+    if flag.kind is Kind.SWITCH:  # old releases let some of them be followed by what they shall be
+        return [rest.pop(0)] if rest and rest[0].lower() in _TRUTH else []
     taken: list[str] = []
     while rest and (not taken or (flag.name in _LISTS and rest[0].isdecimal())):
         if rest[0].startswith("--"):
@@ -64,12 +64,17 @@ def _values(flag: Flag, rest: list[str]) -> list[str]:
     return taken
 
 
+_TRUTH: Final = {"true": True, "false": False}
 _LISTS: Final = frozenset({"--cudagraph-capture-sizes", "--cuda-graph-sizes"})
 
 
 def _value(flag: Flag, name: str, values: list[str]) -> Value:
     if flag.kind is Kind.SWITCH:
-        return not name.startswith("--no-")
+        said = _TRUTH.get(values[0].lower()) if values else True
+        if said is None:
+            message = f"{name}={values[0]}: a switch says only true or false"
+            raise UsageError(message)
+        return said is not name.startswith("--no-")
     if not values:
         message = f"{name} needs a value: {flag.kind}"
         raise UsageError(message)

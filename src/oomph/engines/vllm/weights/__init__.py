@@ -1,0 +1,1 @@
+"""What one rank of vLLM allocates for a model's weights."""
