@@ -32,7 +32,14 @@ def test_what_is_needed_rounds_up_and_what_is_there_rounds_down() -> None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("24GiB", 24 * GIB), ("512MiB", 512 * MIB), ("1048576", MIB), (" 1.5 GiB ", 3 * GIB // 2), ("7B", 7)],
+    [
+        ("24GiB", 24 * GIB),
+        ("512MiB", 512 * MIB),
+        ("1048576", MIB),
+        (" 1.5 GiB ", 3 * GIB // 2),
+        ("7B", 7),
+        ("18.47GiB", 19_832_011_489),
+    ],
 )
 def test_our_notation_is_read(text: str, size: int) -> None:
     assert Bytes.parse(text) == size

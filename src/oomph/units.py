@@ -4,11 +4,9 @@ Knows: whole bytes, bounds of three points, and our own notation (`9.37 GiB`, `2
 prints a number: an engine's notation is read by that engine's module.
 """
 
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final, Self
 
 KIB: Final = 1 << 10
@@ -18,7 +16,7 @@ TIB: Final = 1 << 40
 
 _LADDER: Final = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))
 _FACTOR: Final = {name: factor for factor, name in _LADDER} | {"B": 1, None: 1}
-_WRITTEN: Final = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[KMGT]iB|B)?")
+_WRITTEN: Final = re.compile(r"(?P<whole>[0-9]+)(?:\.(?P<part>[0-9]+))?\s*(?P<unit>[KMGT]iB|B)?")
 _LONGEST: Final = 40  # characters; what is longer is no size, and big integers are slow to read
 
 
@@ -32,26 +30,26 @@ class Bytes(int):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read our own notation: `24GiB`, `512MiB`, `1.5GiB`, `1048576`. Refuse `24GB`, which means two sizes."""
+        """Read our own notation: `24GiB`, `512MiB`, `18.47GiB`, `1048576`. Refuse `24GB`, which means two sizes."""
         written = _WRITTEN.fullmatch(text.strip()) if len(text) <= _LONGEST else None
-        size = Fraction(written["number"]) * _FACTOR[written["unit"]] if written else None
-        if size is None or size.denominator != 1:
+        if written is None or (written["part"] and written["unit"] in {"B", None}):
             message = f"not a size: {text[:_LONGEST]!r} (write 24GiB, 512MiB or 1048576)"
             raise ValueError(message)
-        return cls(int(size))
+        part = written["part"] or ""
+        return cls(_nearest(int(written["whole"] + part) * _FACTOR[written["unit"]], 10 ** len(part)))
 
     @property
     def up(self) -> str:
         """Printed rounded up: for what is needed, so that a promise is kept."""
-        return _printed(self, math.ceil)
+        return _printed(self, _above)
 
     @property
     def down(self) -> str:
         """Printed rounded down: for what is there, so that a promise is kept."""
-        return _printed(self, math.floor)
+        return _printed(self, _below)
 
     def __str__(self) -> str:
-        return _printed(self, round)
+        return _printed(self, _nearest)
 
     def __format__(self, spec: str) -> str:
         return format(str(self), spec)
@@ -60,11 +58,24 @@ class Bytes(int):
         return f"Bytes({int(self)})"
 
 
-def _printed(size: int, rounding: Callable[[Fraction], int]) -> str:
+def _below(size: int, step: int) -> int:
+    return size // step
+
+
+def _above(size: int, step: int) -> int:
+    return -(-size // step)
+
+
+def _nearest(size: int, step: int) -> int:
+    """Halves go up, in whole numbers: fractions cost more to import than all of this module."""
+    return (2 * size + step) // (2 * step)
+
+
+def _printed(size: int, rounding: Callable[[int, int], int]) -> str:
     """The largest unit in which the size is at least one, with two decimals, exactly rounded."""
     for factor, name in _LADDER:
         if abs(size) >= factor:
-            hundredths = rounding(Fraction(size * 100, factor))
+            hundredths = rounding(size * 100, factor)
             whole, part = divmod(abs(hundredths), 100)
             return f"{'-' if hundredths < 0 else ''}{whole}.{part:02} {name}"
     return f"{int(size)} B"

@@ -31,7 +31,7 @@ LOADING: Final = (
     says("weights read", "Loading weights took {seconds:f2} seconds", "0.8.0"),  # model_executor/model_loader/loader.py
     says("draft shares embedding", "Detected MTP model. Sharing target model embedding weights", "0.11.1"),  # v1/spec_decode/eagle.py
     says("draft shares head", "Detected MTP model. Sharing target model lm_head weights", "0.11.1"),  # v1/spec_decode/eagle.py
-    says("layers split unevenly", "Hidden layers were unevenly partitioned: {layers:words}", "0.8.0", "0.8.4"),  # distributed/utils.py
+    says("layers split unevenly", "Hidden layers were unevenly partitioned: {layers:rest}", "0.8.0", "0.8.4"),  # distributed/utils.py
     says("layers split unevenly", "Hidden layers were unevenly partitioned: [{layers:words}].", "0.8.4"),  # distributed/utils.py
 )
 
