@@ -1,6 +1,14 @@
 """oomph foresees, explains and prevents out-of-memory failures of LLM serving engines."""
 
-from oomph.errors import OomphError, UnknownDevice, UnknownFlag, UnknownRelease, UnreadableError, UsageError
+from oomph.errors import (
+    OomphError,
+    UnknownDevice,
+    UnknownFlag,
+    UnknownModel,
+    UnknownRelease,
+    UnreadableError,
+    UsageError,
+)
 from oomph.units import Bounds, Bytes
 
 __version__ = "0.1.0"
@@ -11,6 +19,7 @@ __all__ = [
     "OomphError",
     "UnknownDevice",
     "UnknownFlag",
+    "UnknownModel",
     "UnknownRelease",
     "UnreadableError",
     "UsageError",

@@ -4,7 +4,8 @@
     ├── UsageError             the question cannot be asked like this (exit status 2)
     │   ├── UnknownRelease     not a release of this engine, or older than what was read
     │   ├── UnknownFlag        no such flag in this release; carries the nearest one
-    │   └── UnknownDevice      no such device in the catalogue; carries the nearest one
+    │   ├── UnknownDevice      no such device in the catalogue; carries the nearest one
+    │   └── UnknownModel       neither a path here nor a model on the Hub
     └── UnreadableError        an input exists but cannot be read (exit status 3)
         └── UnknownArchitecture    a model of a kind that was never read; never guessed
 
@@ -30,6 +31,10 @@ class UnknownFlag(UsageError):  # noqa: N818 - likewise
 
 class UnknownDevice(UsageError):  # noqa: N818 - likewise
     """No such device in the catalogue."""
+
+
+class UnknownModel(UsageError):  # noqa: N818 - likewise
+    """Neither a path here nor a model on the Hub."""
 
 
 class UnreadableError(OomphError):
