@@ -1,0 +1,60 @@
+"""What one request takes of the pool, and the longest that fits.
+
+Knows what each release adds up: layers, the first group, or all groups. Does not know how much memory there is.
+"""
+
+from collections.abc import Callable
+
+from oomph.engines.vllm.pool.blocks import is_packed, slots_per_tuple, tuple_pages
+from oomph.engines.vllm.pool.group import Groups, Layers
+from oomph.engines.vllm.pool.limits import Limits
+from oomph.engines.vllm.pool.requests import group_pages, pages
+from oomph.engines.vllm.pool.rules import Rules
+
+
+def of_layers(layers: Layers, limits: Limits, length: int, rules: Rules) -> int:
+    """Every layer by itself: no slot is shared, none is padded."""
+    return sum(pages(cache, limits, length, rules) * cache.page for cache in layers.values())
+
+
+def of_first_group(groups: Groups, limits: Limits, length: int, rules: Rules) -> int:
+    """The blocks of the first group only, as if the others took none."""
+    if len(groups) == 1 and groups[0].each is not None:
+        return of_layers(groups[0].each, limits, length, rules)
+    return rules.bytes_per_block(groups, limits.layout) * group_pages(groups[0], limits, length, rules)
+
+
+def of_every_group(groups: Groups, limits: Limits, length: int, rules: Rules) -> int:
+    """The blocks of all groups, each as large as all slots."""
+    if len(groups) == 1 and groups[0].each is not None:
+        return of_layers(groups[0].each, limits, length, rules)
+    return rules.bytes_per_block(groups, limits.layout) * blocks(groups, limits, length, rules)
+
+
+def of_every_group_or_tuple(groups: Groups, limits: Limits, length: int, rules: Rules) -> int:
+    """The same; packed groups are counted in tuples, whatever their block comes to."""
+    if not is_packed(groups):
+        return of_every_group(groups, limits, length, rules)
+    return slots_per_tuple(groups) * sum(tuple_pages(groups)) * blocks(groups, limits, length, rules)
+
+
+def of_blocks(groups: Groups, limits: Limits, length: int, rules: Rules) -> int:
+    """The blocks of all groups, each as large as a block of the pool."""
+    return rules.bytes_per_block(groups, limits.layout) * blocks(groups, limits, length, rules)
+
+
+def blocks(groups: Groups, limits: Limits, length: int, rules: Rules) -> int:
+    """Blocks that one request takes, over all groups."""
+    return sum(group_pages(group, limits, length, rules) for group in groups)
+
+
+def longest(fits: Callable[[int], bool], upto: int) -> int:
+    """The longest request that fits, up to this length; 0 where not even one token does."""
+    low, high = 0, upto
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
