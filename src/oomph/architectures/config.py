@@ -35,6 +35,11 @@ class Config:
     def __contains__(self, name: str) -> bool:
         return self._fields.get(name) is not None
 
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """All of it, as it stands."""
+        return self._fields
+
     def raw(self, name: str) -> object:
         """The field as it stands; None where it is missing."""
         return self._fields.get(name)
@@ -90,15 +95,22 @@ class Config:
             raise self.refusal(name, f"an object was expected, not {_shown(value)}")
         return Config(value, f"{self.where}: {name}")
 
+    def over(self, defaults: Mapping[str, object]) -> "Config":
+        """The same object, where a field that is not there means this; one that is null stays null."""
+        return Config({**defaults, **self._fields}, self.where)
+
     def dtype(self, default: Dtype = Dtype.BF16) -> Dtype:
         """The format of the model's own numbers; older configs say `torch_dtype`."""
-        written = self._first(("dtype", "torch_dtype"), None)
+        return self.format("dtype", "torch_dtype") or default
+
+    def format(self, *names: str) -> Dtype | None:
+        """A format of numbers that may be missing."""
+        written = self._first(names, None)
         if written is None:
-            return default
+            return None
         name = str(written).removeprefix("torch.")
         if name not in _DTYPES:
-            why = f"{_shown(written)} is no format of weights that is known"
-            raise self.refusal("dtype", why)  # noqa: EM101 - a field's name, not a message
+            raise self.refusal(names[0], f"{_shown(written)} is no format of weights that is known")
         return _DTYPES[name]
 
     def refusal(self, name: str, why: str) -> UnreadableError:

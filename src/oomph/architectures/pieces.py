@@ -3,6 +3,7 @@
 Knows attention, feed-forward and experts as everybody builds them. Does not read configs.
 """
 
+from oomph.ledger.dtype import Dtype
 from oomph.ledger.geometry import Attention
 from oomph.ledger.weights import Divide, Experts, Matrix, Part, Piece, Table, Vector, matrix
 
@@ -23,7 +24,7 @@ def attention(
     gate: bool = False,
     fused: str = "qkv_proj",
     output: str = "o_proj",
-) -> tuple[Piece, ...]:
+) -> tuple[Matrix, Matrix]:
     """Queries, keys and values in one map, and the map back; with `gate`, each query brings a gate of its width."""
     queries = mixer.heads * mixer.head_dim * (2 if gate else 1)
     values = mixer.value_dim or mixer.head_dim
@@ -54,7 +55,15 @@ def head_norms(mixer: Attention, *, name: str = "self_attn") -> tuple[Vector, ..
     return (*norm(f"{name}.q_norm", mixer.head_dim), *norm(f"{name}.k_norm", mixer.head_dim))
 
 
-def gated(hidden: int, inner: int, *, name: str = "mlp", bias: bool = False) -> tuple[Piece, ...]:
+def gated(
+    hidden: int,
+    inner: int,
+    *,
+    name: str = "mlp",
+    bias: bool = False,
+    parts: tuple[str, ...] = ("gate_proj", "up_proj"),
+    down: str = "down_proj",
+) -> tuple[Piece, ...]:
     """Gate and up in one map, and the map down."""
     return (
         matrix(
@@ -64,9 +73,9 @@ def gated(hidden: int, inner: int, *, name: str = "mlp", bias: bool = False) -> 
             inner,
             divide=Divide.OUTPUTS,
             bias=bias,
-            sources=(f"{name}.gate_proj", f"{name}.up_proj"),
+            sources=tuple(f"{name}.{part}" for part in parts),
         ),
-        matrix(f"{name}.down_proj", inner, hidden, divide=Divide.INPUTS, bias=bias),
+        matrix(f"{name}.{down}", inner, hidden, divide=Divide.INPUTS, bias=bias),
     )
 
 
@@ -79,13 +88,20 @@ def plain(hidden: int, inner: int, *, up: str, down: str, bias: bool) -> tuple[P
 
 
 def routed(
-    hidden: int, inner: int, count: int, *, name: str = "mlp", gate: str = "gate", bias: bool = False
+    hidden: int,
+    inner: int,
+    count: int,
+    *,
+    name: str = "mlp",
+    gate: str = "gate",
+    bias: bool = False,
+    gate_dtype: Dtype | None = None,
+    correction: str | None = None,
 ) -> tuple[Piece, ...]:
-    """A router, kept whole on every rank, and its experts."""
-    return (
-        matrix(f"{name}.{gate}", hidden, count, divide=Divide.NOT, plain=True),
-        Experts(name=f"{name}.experts", count=count, hidden=hidden, inner=inner, bias=bias),
-    )
+    """A router, kept whole on every rank, the numbers by which it corrects its scores, and its experts."""
+    router = matrix(f"{name}.{gate}", hidden, count, divide=Divide.NOT, bias=bias, plain=True, dtype=gate_dtype)
+    corrects = () if correction is None else (Vector(name=f"{name}.{correction}", size=count, dtype=Dtype.F32),)
+    return router, *corrects, Experts(name=f"{name}.experts", count=count, hidden=hidden, inner=inner, bias=bias)
 
 
 def words(vocabulary: int, hidden: int, *, name: str = "model.embed_tokens") -> tuple[Piece, ...]:

@@ -1,14 +1,163 @@
-"""Which file reads which architecture; one that no file reads is refused by name, never guessed."""
+"""Which file reads which architecture; one that no file reads is refused by name, never guessed.
 
-from collections.abc import Callable, Mapping
+A file is imported when a model of its kind is read, because most of them never are.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import import_module
 from typing import Final
 
-from oomph.architectures import dense
 from oomph.architectures.config import Config
 from oomph.errors import UnknownArchitecture
 from oomph.ledger.geometry import Geometry
 
-ARCHITECTURES: Final[Mapping[str, Callable[[Config], Geometry]]] = {**dense.ARCHITECTURES}
+FILES: Final[Mapping[str, tuple[str, ...]]] = {
+    "blocks": ("DeciLMForCausalLM",),
+    "compressed": ("DeepseekV4ForCausalLM",),
+    "convolution": (
+        "Lfm2ForCausalLM",
+        "Lfm2MoeForCausalLM",
+    ),
+    "delta": (
+        "Qwen3NextForCausalLM",
+        "Qwen3_5ForCausalLM",
+        "Qwen3_5ForConditionalGeneration",
+        "Qwen3_5MoeForCausalLM",
+        "Qwen3_5MoeForConditionalGeneration",
+    ),
+    "dense": (
+        "ApertusForCausalLM",
+        "ArceeForCausalLM",
+        "Cohere2ForCausalLM",
+        "CohereForCausalLM",
+        "Exaone4ForCausalLM",
+        "GemmaForCausalLM",
+        "Glm4ForCausalLM",
+        "GlmForCausalLM",
+        "GraniteForCausalLM",
+        "IQuestCoderForCausalLM",
+        "InternLM3ForCausalLM",
+        "LLaMAForCausalLM",
+        "LlamaForCausalLM",
+        "MiMoForCausalLM",
+        "Ministral3ForCausalLM",
+        "MistralForCausalLM",
+        "Olmo2ForCausalLM",
+        "Olmo3ForCausalLM",
+        "Phi3ForCausalLM",
+        "Qwen2ForCausalLM",
+        "Qwen3ForCausalLM",
+        "SeedOssForCausalLM",
+        "SmolLM3ForCausalLM",
+        "Starcoder2ForCausalLM",
+        "TeleChat3ForCausalLM",
+    ),
+    "experts": (
+        "Ernie4_5_MoeForCausalLM",
+        "Glm4MoeForCausalLM",
+        "GptOssForCausalLM",
+        "GraniteMoeForCausalLM",
+        "GraniteMoeSharedForCausalLM",
+        "Llama4ForCausalLM",
+        "Llama4ForConditionalGeneration",
+        "MiMoV2FlashForCausalLM",
+        "MiniMaxM2ForCausalLM",
+        "MiniMaxM3SparseForCausalLM",
+        "MiniMaxM3SparseForConditionalGeneration",
+        "MixtralForCausalLM",
+        "OlmoeForCausalLM",
+        "PhiMoEForCausalLM",
+        "Qwen2MoeForCausalLM",
+        "Qwen3MoeForCausalLM",
+        "Qwen3OmniMoeForConditionalGeneration",
+        "Qwen3VLMoeForConditionalGeneration",
+        "Step3p5ForCausalLM",
+        "Step3p7ForConditionalGeneration",
+    ),
+    "experts_mixed": (
+        "GptOssForCausalLM",
+        "Llama4ForCausalLM",
+        "Llama4ForConditionalGeneration",
+        "MiMoV2FlashForCausalLM",
+        "Step3p5ForCausalLM",
+        "Step3p7ForConditionalGeneration",
+    ),
+    "gemma4": ("Gemma4ForCausalLM",),
+    "kimi": ("KimiK3ForConditionalGeneration",),
+    "kimi_linear": ("KimiLinearForCausalLM",),
+    "latent": (
+        "DeepseekV2ForCausalLM",
+        "DeepseekV3ForCausalLM",
+        "KimiK25ForConditionalGeneration",
+    ),
+    "lightning": (
+        "MiniMaxForCausalLM",
+        "MiniMaxM1ForCausalLM",
+        "MiniMaxText01ForCausalLM",
+    ),
+    "minimax": (
+        "MiniMaxM3SparseForCausalLM",
+        "MiniMaxM3SparseForConditionalGeneration",
+    ),
+    "nemotron": ("NemotronHForCausalLM",),
+    "nested": (
+        "Gemma3ForConditionalGeneration",
+        "Gemma4ForConditionalGeneration",
+        "LlavaForConditionalGeneration",
+        "Mistral3ForConditionalGeneration",
+        "Phi3VForCausalLM",
+        "Qwen2_5_VLForConditionalGeneration",
+        "Qwen3VLForConditionalGeneration",
+    ),
+    "older": (
+        "ExaoneForCausalLM",
+        "FalconForCausalLM",
+        "GPT2LMHeadModel",
+        "InternLM2ForCausalLM",
+        "PhiForCausalLM",
+        "StableLmForCausalLM",
+    ),
+    "sparse": (
+        "DeepseekV32ForCausalLM",
+        "GlmMoeDsaForCausalLM",
+    ),
+    "state": (
+        "FalconMambaForCausalLM",
+        "JambaForCausalLM",
+        "Mamba2ForCausalLM",
+        "MambaForCausalLM",
+    ),
+    "state_hybrid": (
+        "BambaForCausalLM",
+        "FalconH1ForCausalLM",
+        "GraniteMoeHybridForCausalLM",
+    ),
+    "windows": (
+        "Gemma2ForCausalLM",
+        "Gemma3ForCausalLM",
+    ),
+    "zamba": ("Zamba2ForCausalLM",),
+}
+
+# Architectures with a tower besides their text model.
+TOWERS: Final = frozenset(
+    {
+        "Gemma3ForConditionalGeneration",
+        "Gemma4ForConditionalGeneration",
+        "KimiK25ForConditionalGeneration",
+        "Llama4ForConditionalGeneration",
+        "LlavaForConditionalGeneration",
+        "Mistral3ForConditionalGeneration",
+        "Qwen2_5_VLForConditionalGeneration",
+        "Qwen3VLForConditionalGeneration",
+        "Qwen3VLMoeForConditionalGeneration",
+        "Qwen3_5ForConditionalGeneration",
+        "Qwen3_5MoeForConditionalGeneration",
+    }
+)
+
+_FILE_OF: Final = {name: file for file, names in FILES.items() for name in names}
 
 
 def geometry(fields: Mapping[str, object], where: str = "config.json") -> Geometry:
@@ -16,10 +165,19 @@ def geometry(fields: Mapping[str, object], where: str = "config.json") -> Geomet
     config = Config(fields, where)
     named = config.items("architectures", str)
     for name in named:
-        if name in ARCHITECTURES:
-            return ARCHITECTURES[name](config)
+        if name in _FILE_OF:
+            return _read(name, config)
     message = (
-        f"{where}: architectures: {', '.join(named)[:80] or 'none'} is not among the {len(ARCHITECTURES)} "
+        f"{where}: architectures: {', '.join(named)[:80] or 'none'} is not among the {len(_FILE_OF)} "
         f"architectures that are known (add a file to oomph/architectures, or plan with a similar model)"
     )
     raise UnknownArchitecture(message)
+
+
+def _read(name: str, config: Config) -> Geometry:
+    read = import_module(f"oomph.architectures.{_FILE_OF[name]}").ARCHITECTURES[name]
+    found: Geometry = read(config)
+    if name not in TOWERS:
+        return found
+    towers = import_module("oomph.architectures.towers_more").TOWERS[name](config)
+    return replace(found, towers=found.towers + towers)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from oomph.ledger.device import Device
 from oomph.ledger.gate import Gate, Step, Verdict
+from oomph.ledger.geometry import Geometry
+from oomph.ledger.kv import GraphProfile, KvPool
 from oomph.ledger.ledger import Basis, Ledger
 from oomph.ledger.settings import Settings
 
@@ -24,6 +26,10 @@ class Forecast:
     settings: Settings
     gates: tuple[Gate, ...]
     ledger: Ledger = field(default_factory=Ledger)
+    geometry: Geometry | None = None
+    parameters: int | None = None  # of the whole model
+    kv: KvPool | None = None
+    graph_profile: GraphProfile | None = None
     warnings: tuple[str, ...] = ()
 
     @property

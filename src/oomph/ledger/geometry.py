@@ -21,9 +21,10 @@ class Attention:
     value_dim: int | None = None  # where values are narrower or wider than keys
     window: int | None = None
     chunk: int | None = None
+    indexer_dim: int | None = None  # of the keys by which sparse attention picks blocks, in a cache of their own
 
     def __post_init__(self) -> None:
-        _positive(self, "heads", "kv_heads", "head_dim", "value_dim", "window", "chunk")
+        _positive(self, "heads", "kv_heads", "head_dim", "value_dim", "window", "chunk", "indexer_dim")
         if self.kv_heads > self.heads:
             message = f"{self.kv_heads} KV heads cannot serve {self.heads} heads"
             raise ValueError(message)
@@ -53,6 +54,31 @@ class Latent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compressed:
+    """Keeps one vector per token of the last `window`, and beside them one for every `ratio` tokens (DeepSeek V4)."""
+
+    heads: int
+    head_dim: int  # of that vector, which all heads share
+    rope_dim: int  # the part of it that is never quantized
+    window: int
+    ratio: int | None = None  # None: the window is all it keeps
+    overlap: int = 1  # how many runs of `ratio` tokens one compressed vector is made from
+    indexer_dim: int | None = None  # of the compressed keys by which sparse attention picks, in a cache of their own
+
+    def __post_init__(self) -> None:
+        _positive(self, "heads", "head_dim", "rope_dim", "window", "ratio", "overlap", "indexer_dim")
+
+    @property
+    def pending_tokens(self) -> int:
+        """The last tokens that are kept uncompressed until their vector is made; none where nothing is compressed."""
+        return self.overlap * (self.ratio or 0)
+
+    def pending(self, width: int) -> int:
+        """Numbers kept per such token for vectors of this width: values and scores of every run it is part of."""
+        return 2 * self.overlap * width
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mamba1:
     """Keeps a convolution window and a state per channel, of fixed size per sequence."""
 
@@ -71,6 +97,7 @@ class Mamba2:
     heads: int
     head_dim: int
     kernel: int
+    state_dtype: Dtype | None = None  # what the config asks the state to be kept in; None: it is silent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +110,7 @@ class Delta:
     value_dim: int
     kernel: int
     channelwise: bool = False  # decays each channel by its own gate (Kimi delta attention)
+    state_dtype: Dtype | None = None  # what the config asks the matrices to be kept in; None: it is silent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +130,7 @@ class Lightning:
 
 
 Recurrent: TypeAlias = Mamba1 | Mamba2 | Delta | ShortConvolution | Lightning
-Mixer: TypeAlias = Attention | Latent | Recurrent
+Mixer: TypeAlias = Attention | Latent | Compressed | Recurrent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +155,10 @@ class Geometry:
     layers: tuple[Layer, ...]
     embedding: tuple[Piece, ...] = ()  # before the layers: on the first stage of a pipeline
     closing: tuple[Piece, ...] = ()  # after them: on the last stage
+    everywhere: tuple[Piece, ...] = ()  # beside them: on every stage
     tied: bool = False  # the head is the embedding, kept once where one rank has both
-    towers: tuple[Piece, ...] = ()  # for pictures, video and sound: on the first stage; none for text alone
+    uncut: bool = False  # every stage of a pipeline builds what stands before and after the layers
+    towers: tuple[Piece, ...] = ()  # for pictures, video and sound: on every stage; none for text alone
     draft: tuple[Layer, ...] = ()  # layers that only guess ahead (MTP), built when speculation asks for them
     draft_extra: tuple[Piece, ...] = ()  # what the draft has besides its layers
     prefix: str = "model.layers"  # of the layers' names in this engine

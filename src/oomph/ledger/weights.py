@@ -25,6 +25,7 @@ class Part:
 
     outputs: int
     heads: int | None = None  # of KV heads: with more ranks than heads, ranks keep copies
+    whole: bool = False  # every rank keeps all of it, although the other parts are divided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,8 @@ class Matrix:
     plain: bool = False  # never quantized, whatever the checkpoint's format: routers, gates
     sources: tuple[str, ...] = ()  # the names in the checkpoint, where fused ones differ: `self_attn.q_proj`, …
     dtype: Dtype | None = None  # where it is not the model's
+    multiple: int = 1  # outputs on one rank are padded to a multiple of this
+    with_tokens: bool = False  # undivided where whole experts let the ranks divide the tokens instead
 
     @property
     def outputs(self) -> int:
@@ -53,7 +56,9 @@ class Vector:
     name: str
     size: int
     divided: bool = False
+    heads: int | None = None  # of KV heads, where it is divided: with more ranks than heads, ranks keep copies
     dtype: Dtype | None = None  # where it is not the model's
+    multiple: int = 1  # what one rank keeps is padded to a multiple of this
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,7 @@ class Table:
     rows: int
     width: int
     bias: bool = False
+    dtype: Dtype | None = None  # where it is not the model's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +82,7 @@ class Experts:
     inner: int  # width of one expert
     gated: bool = True
     bias: bool = False
+    least: int = 1  # where each expert is divided, its share is padded to this width
 
 
 Piece: TypeAlias = Matrix | Vector | Table | Experts
@@ -89,7 +96,10 @@ def matrix(
     bias: bool = False,
     plain: bool = False,
     sources: tuple[str, ...] = (),
+    dtype: Dtype | None = None,
 ) -> Matrix:
     """A matrix whose parts are divided evenly."""
     parts = tuple(Part(outputs=size) for size in outputs)
-    return Matrix(name=name, inputs=inputs, parts=parts, divide=divide, bias=bias, plain=plain, sources=sources)
+    return Matrix(
+        name=name, inputs=inputs, parts=parts, divide=divide, bias=bias, plain=plain, sources=sources, dtype=dtype
+    )

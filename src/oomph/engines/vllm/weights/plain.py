@@ -14,7 +14,7 @@ def elements(piece: Piece, ranks: Ranks) -> int:
     """Numbers that one rank keeps of a piece."""
     match piece:
         case Matrix():
-            inputs, outputs = on.on_rank(piece, ranks.tensor)
+            inputs, outputs = on.on_rank(piece, on.dividing(piece, ranks))
             return inputs * sum(outputs) + on.bias_on_rank(piece, outputs)
         case Table():
             rows = on.rows_on_rank(piece, ranks.tensor)
@@ -30,5 +30,5 @@ def elements(piece: Piece, ranks: Ranks) -> int:
 
 def size(piece: Piece, ranks: Ranks, dtype: Dtype) -> Bytes:
     """Bytes that one rank allocates for a piece."""
-    own = piece.dtype if isinstance(piece, Matrix | Vector) and piece.dtype is not None else dtype
+    own = piece.dtype if isinstance(piece, Matrix | Vector | Table) and piece.dtype is not None else dtype
     return own.size(elements(piece, ranks))

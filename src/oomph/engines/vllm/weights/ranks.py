@@ -21,7 +21,14 @@ class Ranks:
     pipeline: int = 1
     data: int = 1
     experts_whole: bool = False  # --enable-expert-parallel: whole experts are divided, not each expert
+    redundant: int = 0  # experts that are kept once more (num_redundant_experts of --eplb-config)
     stage: int = 0
+    place: int = 0  # among the ranks of the stage, of all replicas; the first may keep one expert more
+
+    @property
+    def divides_tokens(self) -> bool:
+        """Whether ranks that would divide a matrix divide the tokens before the experts (config/parallel.py)."""
+        return self.experts_whole and self.tensor > 1 and self.data > 1
 
     @property
     def first(self) -> bool:
@@ -44,10 +51,17 @@ def divided(size: int, ranks: int, what: str) -> int:
 
 def part_outputs(part: Part, ranks: int, what: str) -> int:
     """Outputs of one part on one rank; KV heads are copied where there are more ranks than heads."""
+    if part.whole:
+        return part.outputs
     if part.heads is None:
         return divided(part.outputs, ranks, what)
     heads = divided(part.heads, ranks, what) if part.heads >= ranks else 1
     return heads * (part.outputs // part.heads)
+
+
+def dividing(matrix: Matrix, ranks: Ranks) -> int:
+    """How many ranks divide a matrix between them."""
+    return 1 if matrix.with_tokens and ranks.divides_tokens else ranks.tensor
 
 
 def on_rank(matrix: Matrix, ranks: int) -> tuple[int, tuple[int, ...]]:
@@ -56,9 +70,15 @@ def on_rank(matrix: Matrix, ranks: int) -> tuple[int, tuple[int, ...]]:
         case Divide.NOT:
             return matrix.inputs, tuple(part.outputs for part in matrix.parts)
         case Divide.OUTPUTS:
-            return matrix.inputs, tuple(part_outputs(part, ranks, matrix.name) for part in matrix.parts)
+            return matrix.inputs, _filled([part_outputs(part, ranks, matrix.name) for part in matrix.parts], matrix)
         case Divide.INPUTS:
             return divided(matrix.inputs, ranks, matrix.name), tuple(part.outputs for part in matrix.parts)
+
+
+def _filled(outputs: list[int], matrix: Matrix) -> tuple[int, ...]:
+    """The outputs of a rank, and as one more part what pads them."""
+    padding = -sum(outputs) % matrix.multiple
+    return (*outputs, padding) if padding else tuple(outputs)
 
 
 def bias_on_rank(matrix: Matrix, outputs: tuple[int, ...]) -> int:
@@ -73,16 +93,28 @@ def rows_on_rank(table: Table, ranks: int) -> int:
 
 
 def size_on_rank(vector: Vector, ranks: int) -> int:
-    """Elements of a vector on one rank."""
-    return divided(vector.size, ranks, vector.name) if vector.divided else vector.size
+    """Elements of a vector on one rank; one per KV head is copied as the heads are."""
+    if not vector.divided:
+        return vector.size
+    share = part_outputs(Part(outputs=vector.size, heads=vector.heads), ranks, vector.name)
+    return -(-share // vector.multiple) * vector.multiple
 
 
 def experts_on_rank(experts: Experts, ranks: Ranks) -> tuple[int, int]:
-    """How many experts one rank keeps, and how wide each is there."""
+    """How many experts one rank keeps, and how wide each is there (fused_moe/expert_map_manager.py)."""
     if ranks.experts_whole:
-        world = ranks.tensor * ranks.data
-        return -(-experts.count // world), experts.inner
-    return experts.count, divided(experts.inner, ranks.tensor * ranks.data, experts.name)
+        return _whole_on_rank(experts.count + ranks.redundant, ranks), experts.inner
+    narrow = ranks.tensor > 1 and experts.inner // ranks.tensor < experts.least
+    inner = experts.least * ranks.tensor if narrow else experts.inner
+    return experts.count, divided(inner, ranks.tensor * ranks.data, experts.name)
+
+
+def _whole_on_rank(count: int, ranks: Ranks) -> int:
+    even, rest = divmod(count, ranks.tensor * ranks.data)
+    if rest and ranks.redundant:
+        message = f"{count} experts, redundant ones among them, cannot be divided evenly: vLLM refuses to start"
+        raise UsageError(message)
+    return even + (1 if ranks.place < rest else 0)
 
 
 def stages(layers: int, pipeline: int) -> tuple[int, ...]:

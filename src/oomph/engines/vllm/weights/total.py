@@ -7,38 +7,76 @@ layers costs as much as one of ten.
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from oomph.engines.vllm.weights.plain import size
+from oomph.engines.vllm.weights.formats.four import Kit
+from oomph.engines.vllm.weights.plain import elements, size
+from oomph.engines.vllm.weights.quantized import Weigher
 from oomph.engines.vllm.weights.ranks import Ranks, stages
-from oomph.ledger.geometry import Geometry
+from oomph.engines.vllm.weights.served import served
+from oomph.ledger.geometry import Geometry, Layer
+from oomph.ledger.quantization import Quantization
 from oomph.ledger.weights import Piece, Table
 from oomph.units import Bytes
 
 
-def total(geometry: Geometry, ranks: Ranks, *, towers: bool = True) -> Bytes:
-    """What one rank allocates for the model, without drafts."""
+def total(
+    geometry: Geometry,
+    ranks: Ranks,
+    *,
+    quantization: Quantization | None = None,
+    kit: Kit | None = None,
+    towers: bool = True,
+) -> Bytes:
+    """What one rank allocates for the model, without drafts; `kit` matters for formats that kernels pad."""
+    dtype = served(geometry)
+    if quantization is not None:
+        weigher = Weigher(geometry, ranks, quantization, dtype=dtype, kit=kit or Kit())
+        return Bytes(_quantized(geometry, ranks, weigher, towers=towers))
 
     def weigh(piece: Piece) -> int:
-        return size(piece, ranks, geometry.dtype)
+        return size(piece, ranks, dtype)
 
     whole = sum(weigh(piece) for piece in _around(geometry, ranks, towers=towers))
     return Bytes(whole + _layers(geometry, ranks, weigh))
 
 
+def parameters(geometry: Geometry) -> int:
+    """How many numbers the whole model has, its towers included."""
+    alone = Ranks()
+    around = sum(elements(piece, alone) for piece in _around(geometry, alone, towers=True))
+    return around + _layers(geometry, alone, lambda piece: elements(piece, alone))
+
+
 def _around(geometry: Geometry, ranks: Ranks, *, towers: bool) -> Iterator[Piece]:
     """What stands before and after the layers on this stage."""
-    if ranks.first:
+    yield from geometry.everywhere
+    yield from geometry.towers if towers else ()
+    if ranks.first or geometry.uncut:
         yield from geometry.embedding
-        yield from geometry.towers if towers else ()
-    if ranks.last:
+    if ranks.last or geometry.uncut:
         yield from geometry.closing
-        if geometry.tied and not ranks.first:
+        if geometry.tied and not ranks.first and not geometry.uncut:
             yield from (piece for piece in geometry.embedding if isinstance(piece, Table))
 
 
-def _layers(geometry: Geometry, ranks: Ranks, weigh: Callable[[Piece], int]) -> int:
+def _quantized(geometry: Geometry, ranks: Ranks, weigher: Weigher, *, towers: bool) -> int:
+    """Layer by layer, because a config may treat equal layers differently."""
+    begin, mine = _mine(geometry, ranks)
+    around = sum(weigher.piece(piece) for piece in _around(geometry, ranks, towers=towers))
+    return around + sum(
+        weigher.scales(layer) + sum(weigher.piece(piece, f"{geometry.prefix}.{index}") for piece in layer.weights)
+        for index, layer in enumerate(mine, begin)
+    )
+
+
+def _mine(geometry: Geometry, ranks: Ranks) -> tuple[int, tuple[Layer, ...]]:
+    """The first layer of this stage, and all of its layers."""
     counts = stages(len(geometry.layers), ranks.pipeline)
     begin = sum(counts[: ranks.stage])
-    mine = geometry.layers[begin : begin + counts[ranks.stage]]
+    return begin, geometry.layers[begin : begin + counts[ranks.stage]]
+
+
+def _layers(geometry: Geometry, ranks: Ranks, weigh: Callable[[Piece], int]) -> int:
+    _, mine = _mine(geometry, ranks)
     kinds = Counter(id(layer) for layer in mine)
     known = {id(layer): layer for layer in mine}
     return sum(times * sum(weigh(piece) for piece in known[kind].weights) for kind, times in kinds.items())

@@ -1,0 +1,1 @@
+"""What a quantized matrix takes on one rank, one file per format."""

@@ -1,0 +1,1 @@
+"""Which modules are quantized and how, one file per kind of config."""

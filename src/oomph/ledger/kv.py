@@ -1,0 +1,43 @@
+"""The KV pool as a forecast tells it: what a block is, and how many there are.
+
+Knows figures. Does not know how an engine arrives at them.
+"""
+
+from dataclasses import dataclass
+
+from oomph.units import Bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KvGroup:
+    """Layers that take blocks together."""
+
+    layers: int
+    block_tokens: int
+    page: Bytes  # of one layer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KvPool:
+    """What keys, values and states are kept in; what depends on the pool's size is None where that is not known."""
+
+    block_tokens: int  # of the group with the shortest blocks
+    page: Bytes  # of one of its layers
+    tensors: int  # allocations that the pool consists of
+    bytes_per_block: Bytes  # over all tensors
+    groups: tuple[KvGroup, ...]
+    tensor: Bytes | None = None  # one allocation
+    blocks: int | None = None
+    tokens: int | None = None  # as the engine will print it
+    concurrency: float | None = None  # likewise
+    need: Bytes | None = None  # of one request of the longest length
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphProfile:
+    """The throw-away pool in which the engine estimates its CUDA graphs, before any budget exists."""
+
+    blocks: int
+    tensors: int
+    tensor: Bytes
+    total: Bytes
