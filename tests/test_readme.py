@@ -16,7 +16,10 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command[:40] for command, _ in EXAMPLES])
-def test_an_example_says_what_the_readme_shows(command: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_example_says_what_the_readme_shows(
+    command: str, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
     main(shlex.split(command))
     said = capsys.readouterr()
 

@@ -1,65 +1,123 @@
 import json
+from pathlib import Path
 
 import pytest
 
 from oomph.cli.main import main
 
+ROOT = Path(__file__).parents[2]
+QWEN = str(ROOT / "examples" / "qwen3.6-27b")
+MTP = ["--kv-cache-dtype", "fp8", "--speculative-config", '{"method": "mtp", "num_speculative_tokens": 2}']
+
 
 def test_the_first_line_is_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    status = main(["plan", "--gpu", "rtx-5090", "--release", "0.19.1", "--", "vllm", "serve", "Qwen/Qwen3-8B"])
+    status = main(["plan", "--gpu", "b200", "--release", "0.32.0", QWEN])
     first, *rest = capsys.readouterr().out.splitlines()
 
     assert status == 3
-    assert first == (
-        "vLLM 0.19.1 on NVIDIA GeForce RTX 5090: passes start-check; the later gates are not forecast yet."
-    )
-    assert any(line.startswith("  why    --gpu-memory-utilization 0.9 of 31.35 GiB is 28.21 GiB") for line in rest)
+    assert first == "vLLM 0.32.0 on NVIDIA B200: passes start-check; the later gates are not forecast yet."
+    assert any(line.startswith("  why    --gpu-memory-utilization 0.92 of 178.35 GiB is 164.08 GiB") for line in rest)
 
 
 def test_more_than_there_is_is_refused_with_status_1(capsys: pytest.CaptureFixture[str]) -> None:
-    status = main(["plan", "--gpu", "24GiB", "--", "vllm", "serve", "m", "--gpu-memory-utilization", "1.0"])
+    status = main(["plan", "--gpu", "24GiB", "--", "vllm", "serve", "--gpu-memory-utilization", "1.0"])
 
     assert status == 1
-    assert "refused at start-check, 450.00 MiB short" in capsys.readouterr().out
+    assert "fails at start-check, 450.00 MiB short" in capsys.readouterr().out
+
+
+def test_weights_larger_than_the_device_fail_at_load(capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["plan", "--gpu", "rtx-5090", "--json", QWEN])
+    plan = json.loads(capsys.readouterr().out)
+
+    assert status == 1
+    assert (plan["verdict"], plan["gate"]) == ("overflows", "load")
+    assert plan["gates"][1]["needs"]["low"] == 54_713_461_728
+    assert "--gpu-memory-utilization" in plan["gates"][1]["inert"]
+
+
+@pytest.mark.parametrize("share", ["0.80", "0.88", "0.92", "0.95"])
+def test_the_first_seed_crash_fails_at_the_graph_profile_whatever_the_share(
+    share: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["vllm", "serve", QWEN, *MTP, "--gpu-memory-utilization", share]
+    main(["plan", "--gpu", "rtx-5090", "--release", "0.19.1", "--weights", "18.47GiB", "--json", "--", *words])
+    plan = json.loads(capsys.readouterr().out)
+
+    assert (plan["verdict"], plan["gate"]) == ("overflows", "graph-profile")
+    assert plan["graph_profile"] == {
+        "blocks": 512,
+        "tensors": 17,
+        "tensor": 1_677_721_600,
+        "total": 28_521_267_200,
+    }
+    assert "--gpu-memory-utilization" in plan["gates"][-1]["inert"]
+
+
+def test_fewer_sequences_leave_the_graph_profile_open(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["vllm", "serve", QWEN, *MTP, "--max-num-seqs", "8"]
+    main(["plan", "--gpu", "rtx-5090", "--release", "0.19.1", "--weights", "18.47GiB", "--json", "--", *words])
+    plan = json.loads(capsys.readouterr().out)
+
+    assert plan["graph_profile"]["blocks"] == 48
+    assert plan["gate"] is None
+
+
+def test_a_given_pool_is_counted_to_the_block(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["vllm", "serve", QWEN, *MTP, "--kv-cache-memory-bytes", "8G", "--max-model-len", "65536"]
+    main(["plan", "--gpu", "b200", "--release", "0.19.1", "--json", "--", *words])
+    kv = json.loads(capsys.readouterr().out)["kv"]
+
+    assert (kv["page"], kv["block_tokens"], kv["blocks"]) == (3_276_800, 1600, 154)
+    assert (kv["tokens"], round(kv["concurrency"], 2)) == (60_800, 3.08)
+    assert [group["layers"] for group in kv["groups"]] == [16, 16, 16, 17]
 
 
 def test_what_only_a_measurement_can_tell_is_status_3(capsys: pytest.CaptureFixture[str]) -> None:
-    status = main(["plan", "--gpu", "24GiB", "--", "vllm", "serve", "m", "--gpu-memory-utilization", "0.98"])
+    status = main(["plan", "--gpu", "24GiB", "--", "vllm", "serve", "--gpu-memory-utilization", "0.98"])
 
     assert status == 3
     assert "cannot tell at start-check" in capsys.readouterr().out
 
 
 def test_the_contract_has_its_keys_and_whole_bytes(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["plan", "--gpu", "a100-80gb x4", "--release", "0.19.1", "--json", "--", "vllm", "serve", "m", "-tp", "4"])
+    main(["plan", "--gpu", "a100-80gb x4", "--release", "0.19.1", "--json", "--", "vllm", "serve", QWEN, "-tp", "4"])
     plan = json.loads(capsys.readouterr().out)
 
     assert plan["schema"] == "oomph.plan/1"
-    assert (plan["release"], plan["model"], plan["verdict"], plan["gate"]) == ("0.19.1", {"name": "m"}, "unsure", None)
+    assert (plan["release"], plan["verdict"], plan["gate"]) == ("0.19.1", "unsure", None)
+    assert plan["model"] == {"name": QWEN, "family": "delta", "parameters": 27_356_728_560}
     assert plan["device"] == {"name": "NVIDIA A100-SXM4-80GB", "total": 84986665370, "free": None, "count": 4}
     assert plan["settings"]["tensor_parallel_size"] == {"value": 4, "origin": "given", "because": ""}
     assert plan["gates"][0]["name"] == "start-check"
     assert plan["gates"][0]["needs"] == {"low": 76487998833, "likely": 76487998833, "high": 76487998833}
     assert "--max-model-len" in plan["gates"][0]["inert"]
+    assert plan["ledger"][0]["account"] == "weights"
+    assert plan["ledger"][0]["size"]["likely"] == 13_686_305_976
     assert {"ledger", "kv", "graph_profile", "findings"} <= plan.keys()
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "status", "why"),
     [
-        (["--gpu", "rtx-5091"], "did you mean rtx-5090?"),
-        (["--gpu", "24GiB", "--release", "0.5.5"], "older than the first release that was read"),
-        (["--gpu", "24GiB", "--release", "new"], "not a release: 'new'"),
-        (["--gpu", "24GiB", "--", "vllm", "serve", "m", "--swap-space", "4"], "it was removed in 0.18.0"),
+        (["--gpu", "rtx-5091"], 2, "did you mean rtx-5090?"),
+        (["--gpu", "24GiB", "--release", "0.5.5"], 2, "older than the first release that was read"),
+        (["--gpu", "24GiB", "--release", "new"], 2, "not a release: 'new'"),
+        (["--gpu", "24GiB", "--", "vllm", "serve", "m", "--swap-space", "4"], 2, "it was removed in 0.18.0"),
+        (["--gpu", "24GiB", "--weights", "18GB", QWEN], 2, "--weights: not a size"),
+        (["--gpu", "24GiB", "--", "vllm", "serve", QWEN, "--speculative-config", "{"], 2, "a JSON object was expected"),
+        (["--gpu", "24GiB", "--", "vllm", "serve", QWEN, "-tp", "5"], 2, "cannot be divided between 5 ranks"),
+        (["--gpu", "24GiB", "--", "vllm", "serve", QWEN, "--kv-cache-dtype", "int3"], 2, "not a format"),
+        (["--gpu", "24GiB", str(ROOT / "docs")], 3, "config.json"),
     ],
 )
-def test_wrong_usage_is_status_2_and_says_what_to_write(
-    words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+def test_what_cannot_be_answered_says_what_to_write(
+    words: list[str], status: int, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = main(["plan", *words])
+    found = main(["plan", *words])
     said = capsys.readouterr()
 
-    assert (status, said.out) == (2, "")
+    assert (found, said.out) == (status, "")
     assert said.err.startswith("oomph plan: ")
     assert why in said.err
 

@@ -16,7 +16,15 @@ SOURCE = ROOT / "src" / "oomph"
 MIDDLE = ("units.py", "errors.py", "ledger", "architectures", "engines", "fit", "diagnose", "write")
 TABLES = [
     SOURCE / "engines" / "vllm" / name
-    for name in ("facts.py", "metrics.py", "lines.py", "flags/engine.py", "flags/server.py")
+    for name in (
+        "facts.py",
+        "flags/engine.py",
+        "flags/server.py",
+        "lines.py",
+        "metrics.py",
+        "pool/facts.py",
+        "states.py",
+    )
 ]
 
 
@@ -140,6 +148,7 @@ def test_the_public_api_is_what_it_says() -> None:
         "OomphError",
         "UnknownDevice",
         "UnknownFlag",
+        "UnknownModel",
         "UnknownRelease",
         "UnreadableError",
         "UsageError",

@@ -4,11 +4,17 @@ import argparse
 import sys
 from typing import Final
 
-from oomph.engines.vllm.forecast import forecast
+from oomph.architectures.quantization import quantization
+from oomph.architectures.registry import geometry
+from oomph.engines.vllm.forecast import Model, forecast
 from oomph.engines.vllm.releases import HISTORY
+from oomph.errors import UsageError
 from oomph.ledger.catalogue import devices
 from oomph.ledger.gate import Verdict
+from oomph.ledger.ledger import Account, Basis, Entry
 from oomph.readers.command_line import read_command
+from oomph.readers.model import read_model
+from oomph.units import Bounds, Bytes
 from oomph.write.plan_json import plan_json
 from oomph.write.plan_text import plan_text
 
@@ -20,14 +26,42 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.add_argument("--gpu", metavar="NAME[xN]", required=True, help="rtx-5090, a100-80gb x4, or a size: 24GiB")
     parser.add_argument("--release", metavar="R", default=str(HISTORY.read_through), help="of the engine: 0.19.1")
+    parser.add_argument("--weights", metavar="SIZE", help="what loading took, where you know it: 18.47GiB")
     parser.add_argument("--json", action="store_true", help="print the contract oomph.plan/1")
-    parser.add_argument("words", nargs="*", metavar="-- vllm serve MODEL …", help="the start command, as you type it")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="MODEL | -- vllm serve MODEL …",
+        help="a Hub id, a folder or a config.json; or the command",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the forecast; the exit status is its verdict."""
     release = HISTORY.release(arguments.release)
     command = read_command(arguments.words, release)
-    answer = forecast(command.flags, model=command.model, devices=devices(arguments.gpu), release=release)
+    where = devices(arguments.gpu)
+    model = None if command.model is None else _model(command.model, weights=arguments.weights)
+    answer = forecast(command.flags, model=model, devices=where, release=release)
     sys.stdout.write(plan_json(answer) if arguments.json else plan_text(answer))
     return _STATUS[answer.verdict]
+
+
+def _model(where: str, *, weights: str | None) -> Model:
+    found = read_model(where)
+    return Model(
+        name=found.name,
+        geometry=geometry(found.config, where=f"{found.name}: config.json"),
+        quantization=quantization(found.config, found.quantization, where=f"{found.name}: config.json"),
+        weights=None if weights is None else _stated(weights),
+    )
+
+
+def _stated(written: str) -> Entry:
+    """Weights as the user measured them."""
+    try:
+        size = Bytes.parse(written)
+    except ValueError as wrong:
+        message = f"--weights: {wrong}"
+        raise UsageError(message) from None
+    return Entry(account=Account.WEIGHTS, size=Bounds(size), basis=Basis.OBSERVED, because=f"--weights {written}")

@@ -5,6 +5,7 @@ from typing import Final
 
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate
+from oomph.ledger.kv import GraphProfile, KvPool
 from oomph.ledger.ledger import Entry
 from oomph.units import Bounds
 
@@ -21,7 +22,7 @@ def plan_json(forecast: Forecast) -> str:
                 "schema": SCHEMA,
                 "release": forecast.release,
                 "basis": forecast.basis,
-                "model": None if forecast.model is None else {"name": forecast.model},
+                "model": _model(forecast),
                 "device": {
                     "name": device.name,
                     "total": int(device.total),
@@ -37,8 +38,8 @@ def plan_json(forecast: Forecast) -> str:
                 "gates": [_gate(gate) for gate in forecast.gates],
                 "not_forecast": list(forecast.not_forecast),
                 "ledger": [_entry(entry) for entry in forecast.ledger],
-                "kv": None,
-                "graph_profile": None,
+                "kv": None if forecast.kv is None else _kv(forecast.kv),
+                "graph_profile": None if forecast.graph_profile is None else _graph_profile(forecast.graph_profile),
                 "findings": [],
                 "warnings": list(forecast.warnings),
             },
@@ -46,6 +47,39 @@ def plan_json(forecast: Forecast) -> str:
         )
         + "\n"
     )
+
+
+def _model(forecast: Forecast) -> dict[str, object] | None:
+    if forecast.model is None:
+        return None
+    family = None if forecast.geometry is None else forecast.geometry.family
+    return {"name": forecast.model, "family": family, "parameters": forecast.parameters}
+
+
+def _kv(kv: KvPool) -> dict[str, object]:
+    return {
+        "block_tokens": kv.block_tokens,
+        "page": int(kv.page),
+        "tensors": kv.tensors,
+        "tensor": None if kv.tensor is None else int(kv.tensor),
+        "bytes_per_block": int(kv.bytes_per_block),
+        "blocks": kv.blocks,
+        "tokens": kv.tokens,
+        "concurrency": kv.concurrency,
+        "need": None if kv.need is None else int(kv.need),
+        "groups": [
+            {"layers": group.layers, "block_tokens": group.block_tokens, "page": int(group.page)} for group in kv.groups
+        ],
+    }
+
+
+def _graph_profile(profile: GraphProfile) -> dict[str, int]:
+    return {
+        "blocks": profile.blocks,
+        "tensors": profile.tensors,
+        "tensor": int(profile.tensor),
+        "total": int(profile.total),
+    }
 
 
 def _bounds(size: Bounds) -> dict[str, int]:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from oomph.engines.history import Since
-from oomph.engines.vllm.formulas import batches, budget, captures, profiling
+from oomph.engines.vllm.formulas import batches, budget, captures, profiling, runners
 from oomph.units import MIB
 
 
@@ -31,6 +31,13 @@ class ProfilePool(Protocol):
     """Blocks of the throw-away pool; None where there is none."""
 
     def __call__(self, *, sequences: int, largest_capture: int) -> int | None:
+        """How many."""
+
+
+class InFlight(Protocol):
+    """Steps whose tokens may be under way at once."""
+
+    def __call__(self, *, ranks: int, overlapped: bool, second_runner: bool) -> int:
         """How many."""
 
 
@@ -222,5 +229,36 @@ auto_length: Final = Since(
     {
         "0.6.0": False,  # engine/arg_utils.py
         "0.14.0": True,  # engine/arg_utils.py
+    }
+)
+
+# Whether the second model runner runs a model.
+second_runner: Final[Since[Callable[[runners.Kind], bool]]] = Since(
+    {
+        "0.6.0": runners.first,  # worker/worker.py
+        "0.22.0": runners.plain_qwen,  # config/vllm.py
+        "0.23.0": runners.plain_listed,  # config/vllm.py
+        "0.24.0": runners.listed,  # config/vllm.py
+        "0.25.0": runners.dense,  # config/vllm.py
+        "0.26.0": runners.dense_026,  # config/vllm.py
+        "0.27.0": runners.dense_027,  # config/vllm.py
+        "0.28.0": runners.dense_028,  # config/vllm.py
+        "0.29.0": runners.second,  # config/vllm.py
+    }
+)
+
+# How many steps' tokens a sliding window must have room for.
+batches_in_flight: Final[Since[InFlight]] = Since(
+    {
+        "0.6.0": runners.one_batch,  # config.py
+        "0.26.0": runners.batches_in_flight,  # config/vllm.py
+    }
+)
+
+# Whether prefixes are cached for a model with states beside attention, when the user does not say.
+prefix_caching_of_hybrids: Final = Since(
+    {
+        "0.6.0": False,  # engine/arg_utils.py
+        "0.28.0": True,  # engine/arg_utils.py
     }
 )

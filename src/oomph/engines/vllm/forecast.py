@@ -4,15 +4,27 @@ Knows the start check so far. Every further gate that is forecast is added here,
 """
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from oomph.engines.history import Release
-from oomph.engines.vllm import facts
+from oomph.engines.vllm import facts, kv
+from oomph.engines.vllm.pool.refusal import Refusal
 from oomph.engines.vllm.releases import HISTORY
 from oomph.engines.vllm.resolve import resolve
-from oomph.ledger.device import Device
+from oomph.engines.vllm.weights.formats.four import Kit
+from oomph.engines.vllm.weights.ranks import Ranks
+from oomph.engines.vllm.weights.total import parameters, total
+from oomph.ledger.device import Capability, Device
 from oomph.ledger.forecast import Forecast
-from oomph.ledger.gate import Gate, Step
+from oomph.ledger.gate import Gate, Step, Verdict
+from oomph.ledger.geometry import Geometry
+from oomph.ledger.kv import GraphProfile
+from oomph.ledger.ledger import Account, Basis, Entry, Ledger, weakest
+from oomph.ledger.quantization import Quantization
+from oomph.ledger.same import Same
 from oomph.ledger.settings import Flags, Settings
 from oomph.units import MIB, Bounds, Bytes
 
@@ -31,6 +43,20 @@ _INERT_AT_START: Final = (
     "--kv-cache-dtype",
     "--quantization",
 )
+
+
+# What loading does not look at: the share is only compared before, and only divides what is left afterwards.
+_INERT_AT_LOAD: Final = (
+    "--gpu-memory-utilization",
+    "--max-model-len",
+    "--max-num-seqs",
+    "--kv-cache-dtype",
+    "--kv-cache-memory-bytes",
+    "--enforce-eager",
+)
+
+# What the throw-away pool does not look at: it is made before any budget is.
+_INERT_IN_PROFILE: Final = ("--gpu-memory-utilization", "--max-model-len", "--num-gpu-blocks-override")
 
 
 def free_at_start(device: Device) -> Bounds:
@@ -58,19 +84,122 @@ def start_check(settings: Settings, *, device: Device, release: Release) -> Gate
     )
 
 
-def forecast(flags: Flags, *, model: str | None, devices: tuple[Device, ...], release: Release) -> Forecast:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What is known of the model that shall be served."""
+
+    name: str
+    geometry: Geometry
+    quantization: Quantization | None = None
+    weights: Entry | None = None  # where loading was measured
+
+
+def forecast(flags: Flags, *, model: Model | None, devices: tuple[Device, ...], release: Release) -> Forecast:
     """The way up as far as it is forecast; the poorest device decides, because every rank must pass."""
     poorest = min(devices, key=lambda device: free_at_start(device).low)
-    settings = resolve(flags, device=poorest, release=release)
+    context_tokens = None if model is None else model.geometry.context_tokens
+    settings = resolve(flags, device=poorest, release=release, context_tokens=context_tokens)
     met = (start_check(settings, device=poorest, release=release),)
-    return Forecast(
+    plain = Forecast(
         engine=HISTORY.engine,
         release=str(release),
         basis=HISTORY.basis(release),
-        model=model,
+        model=None if model is None else model.name,
         device=poorest,
         count=len(devices),
         settings=settings,
         gates=tuple(gate for gate in met if gate is not None),
         warnings=tuple(filter(None, (HISTORY.warning(release),))),
     )
+    return plain if model is None else _with_model(plain, flags, model, release)
+
+
+def _with_model(plain: Forecast, flags: Flags, model: Model, release: Release) -> Forecast:
+    kept = kv.kept(
+        model.geometry,
+        flags,
+        plain.settings,
+        device=plain.device,
+        release=release,
+        narrow=model.quantization is not None and model.quantization.cache_scales,
+    )
+    given = flags.get("kv_cache_memory_bytes")
+    pool = kv.pool(kept, release, available=Bytes(given) if isinstance(given, int) else None)
+    refused = f"the pool cannot be planned: {pool.reason}" if isinstance(pool, Refusal) else None
+    weights = model.weights or loaded(model, flags, plain)
+    profile = kv.graph_profile(kept, plain.settings, release)
+    return replace(
+        plain,
+        gates=(*plain.gates, *surely_failing(plain.device, weights, profile)),
+        geometry=model.geometry,
+        parameters=_parameters(Same(model.geometry)),
+        ledger=Ledger((weights,)),
+        kv=None if isinstance(pool, Refusal) else pool,
+        graph_profile=profile,
+        warnings=tuple(filter(None, (*plain.warnings, refused))),
+    )
+
+
+def surely_failing(device: Device, weights: Entry, profile: GraphProfile | None) -> Iterator[Gate]:
+    """Gates that fail by what is known alone; one that might pass is not forecast yet, so it is left out."""
+    has = free_at_start(device)
+    load = Gate(
+        step=Step.LOAD,
+        needs=weights.size,
+        has=has,
+        because=f"the weights alone are {weights.size}; {has.low.down} to {has.high.down} are free before loading",
+        inert=_INERT_AT_LOAD,
+    )
+    if load.verdict is Verdict.OVERFLOWS:
+        yield load
+    if profile is None:
+        return
+    beside = Gate(
+        step=Step.GRAPH_PROFILE,
+        needs=weights.size + profile.total,
+        has=has,
+        because=(
+            f"{profile.blocks} blocks in {profile.tensors} allocations of {profile.tensor} are {profile.total}, "
+            f"beside weights of {weights.size}; {has.low.down} to {has.high.down} were free before loading"
+        ),
+        inert=_INERT_IN_PROFILE,
+    )
+    if beside.verdict is Verdict.OVERFLOWS:
+        yield beside
+
+
+def loaded(model: Model, flags: Flags, plain: Forecast) -> Entry:
+    """The weights of the heaviest rank, as the geometry gives them."""
+    tensor, pipeline = (_count(flags, f"{kind}_parallel_size") for kind in ("tensor", "pipeline"))
+    heaviest = _heaviest(
+        Same(model),
+        Ranks(tensor=tensor, pipeline=pipeline, experts_whole=flags.get("enable_expert_parallel") is True),
+        plain.device.capability,
+        towers=flags.get("language_model_only") is not True,
+    )
+    where = f"the heaviest of {tensor} × {pipeline} ranks" if tensor * pipeline > 1 else "one rank"
+    stored = "" if model.quantization is None else f", stored as {model.quantization.method},"
+    return Entry(
+        account=Account.WEIGHTS,
+        size=Bounds(heaviest),
+        basis=weakest(Basis.COMPUTED, plain.basis),
+        because=f"parameters of {model.geometry.architecture}{stored} on {where}, from the shapes in its config",
+    )
+
+
+@lru_cache(maxsize=256)
+def _heaviest(model: Same[Model], ranks: Ranks, capability: Capability | None, *, towers: bool) -> Bytes:
+    kit = None if capability is None else Kit(capability=capability)
+    geometry, quantization = model.it.geometry, model.it.quantization
+    every = (replace(ranks, stage=stage) for stage in range(ranks.pipeline))
+    return max(total(geometry, rank, quantization=quantization, kit=kit, towers=towers) for rank in every)
+
+
+@lru_cache(maxsize=64)
+def _parameters(geometry: Same[Geometry]) -> int:
+    return parameters(geometry.it)
+
+
+def _count(flags: Flags, name: str) -> int:
+    value = flags.get(name)
+    return value if isinstance(value, int) and value > 0 else 1

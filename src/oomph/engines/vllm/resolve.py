@@ -1,7 +1,7 @@
 """Flags as given → settings as this release resolves them on this device, each with its origin.
 
-Knows the order in which defaults depend on each other. Does not know the model yet, so what follows from its context
-length is left out where it would matter.
+Knows the order in which defaults depend on each other. Without a model, what follows from its context length is taken
+as if that were no limit.
 """
 
 from typing import Final
@@ -10,23 +10,38 @@ from oomph.engines.history import Release
 from oomph.engines.vllm import facts
 from oomph.engines.vllm.formulas.batches import Usage
 from oomph.engines.vllm.formulas.captures import Wish
+from oomph.engines.vllm.speculation import speculation
 from oomph.ledger.device import Device
 from oomph.ledger.settings import Flags, Origin, Setting, Settings, Value
 
 _UNLIMITED: Final = 1 << 30  # tokens of context: so long that it does not limit a step
 
 
-def resolve(flags: Flags, *, device: Device, release: Release, context_tokens: int = _UNLIMITED) -> Settings:
-    """Every setting that this release decides without a model."""
+def resolve(flags: Flags, *, device: Device, release: Release, context_tokens: int | None = None) -> Settings:
+    """Every setting that this release decides from flags, device and the model's context length."""
     resolved = {name: Setting(value=value, origin=Origin.GIVEN) for name, value in flags.items()}
     resolved.setdefault("gpu_memory_utilization", _default(facts.share.at(release), release))
-    resolved.update(_batch(flags, device=device, release=release, context_tokens=context_tokens))
-    resolved.update(_captures(Settings(resolved), device=device, release=release))
+    length = _length(flags, context_tokens)
+    if length is not None:
+        resolved["max_model_len"] = length
+    longest = length.value if length is not None and isinstance(length.value, int) else _UNLIMITED
+    resolved.update(_batch(flags, device=device, release=release, context_tokens=longest))
+    resolved.update(_captures(Settings(resolved), flags, device=device, release=release))
     return Settings(resolved)
 
 
 def _default(value: Value, release: Release) -> Setting:
     return Setting(value=value, origin=Origin.DEFAULT, because=f"default of {release}")
+
+
+def _length(flags: Flags, context_tokens: int | None) -> Setting | None:
+    """The longest request: as given, else as long as the model allows; -1 asks for the longest that fits."""
+    given = _whole(flags.get("max_model_len"))
+    if given is not None and given > 0:
+        return Setting(value=given, origin=Origin.GIVEN)
+    if context_tokens is None:
+        return None
+    return Setting(value=context_tokens, origin=Origin.DERIVED, because="the model's context length")
 
 
 def _batch(flags: Flags, *, device: Device, release: Release, context_tokens: int) -> dict[str, Setting]:
@@ -46,23 +61,26 @@ def _batch(flags: Flags, *, device: Device, release: Release, context_tokens: in
     }
 
 
-def _captures(settings: Settings, *, device: Device, release: Release) -> dict[str, Setting]:
+def _captures(settings: Settings, flags: Flags, *, device: Device, release: Release) -> dict[str, Setting]:
     if "enforce_eager" in settings and settings["enforce_eager"].value:
         none = Setting(value=(), origin=Origin.DERIVED, because="no graphs with --enforce-eager")
         return {"cudagraph_capture_sizes": none}
     given = settings["cudagraph_capture_sizes"].value if "cudagraph_capture_sizes" in settings else None
+    guessed = speculation(flags).tokens
     sizes = facts.capture_sizes.at(release)(
         Wish(
             sequences=settings.whole("max_num_seqs"),
             tokens=settings.whole("max_num_batched_tokens"),
+            speculative_tokens=guessed,
             capability=device.capability,
             largest=settings.whole("max_cudagraph_capture_size") if "max_cudagraph_capture_size" in settings else None,
             sizes=given if isinstance(given, tuple) else None,
         )
     )
-    because = "given, within one step" if given else f"grid of {release} for max_num_seqs and max_num_batched_tokens"
+    from_what = "max_num_seqs, max_num_batched_tokens" + (f" and {guessed} guessed tokens" if guessed else "")
+    because = "given, within one step" if given else f"grid of {release} for {from_what}"
     return {"cudagraph_capture_sizes": Setting(value=sizes, origin=Origin.DERIVED, because=because)}
 
 
 def _whole(value: Value) -> int | None:
-    return value if isinstance(value, int) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

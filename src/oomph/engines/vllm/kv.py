@@ -1,0 +1,187 @@
+"""The KV pool and the graph profile's pool of a model, from its geometry and the resolved settings.
+
+Knows which settings planning reads and where they come from. Does not know how much memory is left for the pool: that
+is handed in.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from oomph.engines.history import Release
+from oomph.engines.vllm import facts
+from oomph.engines.vllm.formulas.runners import Kind
+from oomph.engines.vllm.kept import Keeping, caches
+from oomph.engines.vllm.pool.caches import Cache
+from oomph.engines.vllm.pool.formats import KvFormat
+from oomph.engines.vllm.pool.limits import Limits, StateMode
+from oomph.engines.vllm.pool.plan import minimal_pool, plan
+from oomph.engines.vllm.pool.pool import Pool, ThrowAway, Worker
+from oomph.engines.vllm.pool.refusal import Refusal
+from oomph.engines.vllm.speculation import speculation
+from oomph.errors import UsageError
+from oomph.ledger.device import Device
+from oomph.ledger.dtype import Dtype
+from oomph.ledger.geometry import Attention, Compressed, Geometry, Latent
+from oomph.ledger.kv import GraphProfile, KvGroup, KvPool
+from oomph.ledger.same import Same
+from oomph.ledger.settings import Flags, Settings
+from oomph.ledger.weights import Experts
+from oomph.units import Bytes
+
+_DTYPES: Final = {"float32": Dtype.F32, "float16": Dtype.F16, "bfloat16": Dtype.BF16}
+_ENOUGH: Final = 1 << 60  # bytes: for what does not depend on the size of the pool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Everything that planning needs besides bytes."""
+
+    layers: Mapping[str, Cache]
+    limits: Limits
+    second_runner: bool
+
+
+def kept(
+    geometry: Geometry, flags: Flags, settings: Settings, *, device: Device, release: Release, narrow: bool = False
+) -> Kept:
+    """A model's caches and limits, as these settings have them; `narrow`: its checkpoint brings scales for 8 bits."""
+    guessed = speculation(flags)
+    recurrent = _recurrent(Same(geometry))
+    mode = _state_mode(flags, release) if recurrent else StateMode.NONE
+    length = settings.whole("max_model_len")
+    keeping = Keeping(
+        release=release,
+        ranks=_count(flags, "tensor_parallel_size"),
+        kept=_format(flags, narrow=narrow),
+        block_tokens=_given(flags, "block_size"),
+        guessed=guessed.tokens,
+        mode=mode,
+        window_dtype=_dtype(flags, "mamba_cache_dtype"),
+        state_dtype=_dtype(flags, "mamba_ssm_cache_dtype"),
+        capability=device.capability,
+        context_tokens=length,
+    )
+    stages = _count(flags, "pipeline_parallel_size")
+    second = facts.second_runner.at(release)(kind(geometry))
+    limits = Limits(
+        context_tokens=length,
+        step_tokens=settings.whole("max_num_batched_tokens"),
+        batches_in_flight=facts.batches_in_flight.at(release)(
+            ranks=stages,
+            overlapped=_switch(flags, "async_scheduling", default=facts.async_scheduling.at(release)),
+            second_runner=second,
+        ),
+        state_mode=mode,
+        override_blocks=_given(flags, "num_gpu_blocks_override"),
+        hybrid=not _switch(flags, "disable_hybrid_kv_cache_manager", default=False),
+        auto_length=flags.get("max_model_len") == -1,
+    )
+    return Kept(layers=caches(geometry, keeping), limits=limits, second_runner=second)
+
+
+def kind(geometry: Geometry, *, quantized: bool = False) -> Kind:
+    """What the choice of a model runner looks at."""
+    return Kind(
+        architecture=geometry.architecture,
+        routed=_routed(Same(geometry)),
+        recurrent=_recurrent(Same(geometry)),
+        quantized=quantized,
+    )
+
+
+@lru_cache(maxsize=64)
+def _routed(same: Same[Geometry]) -> bool:
+    return any(isinstance(piece, Experts) for layer in same.it.layers for piece in layer.weights)
+
+
+@lru_cache(maxsize=64)
+def _recurrent(same: Same[Geometry]) -> bool:
+    mixers = (mixer for layer in same.it.layers for mixer in layer.mixers)
+    return any(not isinstance(mixer, Attention | Latent | Compressed) for mixer in mixers)
+
+
+def pool(kept: Kept, release: Release, *, available: Bytes | None) -> KvPool | Refusal:
+    """The pool in so many bytes; without them, only what does not depend on its size."""
+    planned = plan(
+        (Worker(layers=kept.layers, available=_ENOUGH if available is None else available),), kept.limits, release
+    )
+    return planned if isinstance(planned, Refusal) else _told(planned, known=available is not None)
+
+
+def _told(planned: Pool, *, known: bool) -> KvPool:
+    share = planned.shares[0]
+    groups = tuple(
+        KvGroup(layers=len(group.names), block_tokens=group.block_tokens, page=group.cache.page)
+        for group in planned.groups
+    )
+    shortest = min(groups, key=lambda group: group.block_tokens)  # a state's block may be the whole request
+    return KvPool(
+        block_tokens=shortest.block_tokens,
+        page=shortest.page,
+        tensors=len(share.tensors),
+        bytes_per_block=share.bytes_per_block,
+        groups=groups,
+        tensor=share.tensors[0] if known else None,
+        blocks=planned.blocks if known else None,
+        tokens=planned.tokens if known else None,
+        concurrency=planned.concurrency if known else None,
+        need=share.need,
+    )
+
+
+def graph_profile(kept: Kept, settings: Settings, release: Release) -> GraphProfile | None:
+    """The throw-away pool of the graph profile; None where the release, or a flag, skips it."""
+    captures = settings["cudagraph_capture_sizes"].value
+    given = settings["kv_cache_memory_bytes"].value if "kv_cache_memory_bytes" in settings else None
+    if not isinstance(captures, tuple) or not captures or given is not None:
+        return None
+    found = minimal_pool(
+        kept.layers,
+        kept.limits,
+        release,
+        sequences=settings.whole("max_num_seqs"),
+        largest_capture=captures[-1],
+        second_runner=kept.second_runner,
+    )
+    if not isinstance(found, ThrowAway):
+        return None
+    return GraphProfile(blocks=found.blocks, tensors=len(found.tensors), tensor=found.tensors[0], total=found.size)
+
+
+def _state_mode(flags: Flags, release: Release) -> StateMode:
+    """As given, else by whether prefixes are cached."""
+    given = flags.get("mamba_cache_mode")
+    if isinstance(given, str):
+        return StateMode(given)
+    cached = _switch(flags, "enable_prefix_caching", default=facts.prefix_caching_of_hybrids.at(release))
+    return StateMode.ALIGN if cached else StateMode.NONE
+
+
+def _format(flags: Flags, *, narrow: bool) -> KvFormat | None:
+    given = flags.get("kv_cache_dtype", "auto")
+    if given in {"auto", None}:
+        return KvFormat.FP8_E4M3 if narrow else None
+    if given not in set(KvFormat):
+        message = f"--kv-cache-dtype {given}: not a format that vLLM keeps keys and values in"
+        raise UsageError(message)
+    return KvFormat(str(given))
+
+
+def _dtype(flags: Flags, name: str) -> Dtype | None:
+    return _DTYPES.get(str(flags.get(name, "auto")))
+
+
+def _count(flags: Flags, name: str) -> int:
+    return _given(flags, name) or 1
+
+
+def _given(flags: Flags, name: str) -> int | None:
+    value = flags.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _switch(flags: Flags, name: str, *, default: bool) -> bool:
+    value = flags.get(name)
+    return value if isinstance(value, bool) else default
