@@ -5,6 +5,7 @@ import sys
 from typing import Final
 
 from oomph.architectures.quantization import quantization
+from oomph.architectures.quantization_words import seen
 from oomph.architectures.registry import geometry
 from oomph.engines.vllm.forecast import Model, forecast
 from oomph.engines.vllm.releases import HISTORY
@@ -49,11 +50,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _model(where: str, *, weights: str | None) -> Model:
     found = read_model(where)
+    file = f"{found.name}: config.json"
+    stored = quantization(found.config, found.quantization, where=file)
+    if stored is not None and found.checkpoint is not None:
+        stored = seen(stored, found.checkpoint)
     return Model(
         name=found.name,
-        geometry=geometry(found.config, where=f"{found.name}: config.json"),
-        quantization=quantization(found.config, found.quantization, where=f"{found.name}: config.json"),
+        geometry=geometry(found.config, where=file),
+        quantization=stored,
         weights=None if weights is None else _stated(weights),
+        checkpoint=found.checkpoint,
     )
 
 

@@ -41,3 +41,10 @@ class GraphProfile:
     tensors: int
     tensor: Bytes
     total: Bytes
+
+    @property
+    def words(self) -> str:
+        """Of what it consists."""
+        if self.tensors == 1:
+            return f"{self.blocks} blocks in one allocation"
+        return f"{self.blocks} blocks in {self.tensors} allocations of {self.tensor}"

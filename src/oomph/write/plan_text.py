@@ -56,7 +56,7 @@ def _model(forecast: Forecast) -> Iterator[str]:
     if (profile := forecast.graph_profile) is not None:
         yield ""
         yield f"graph profile: a throw-away pool of {profile.total} before any budget exists"
-        yield f"  why    {profile.blocks} blocks in {profile.tensors} allocations of {profile.tensor}"
+        yield f"  why    {profile.words}"
 
 
 def _answer(forecast: Forecast) -> str:

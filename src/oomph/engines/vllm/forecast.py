@@ -15,8 +15,10 @@ from oomph.engines.vllm.pool.refusal import Refusal
 from oomph.engines.vllm.releases import HISTORY
 from oomph.engines.vllm.resolve import resolve
 from oomph.engines.vllm.weights.formats.four import Kit
+from oomph.engines.vllm.weights.headers import held
 from oomph.engines.vllm.weights.ranks import Ranks
 from oomph.engines.vllm.weights.total import parameters, total
+from oomph.ledger.checkpoint import Checkpoint
 from oomph.ledger.device import Capability, Device
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate, Step, Verdict
@@ -31,6 +33,8 @@ from oomph.units import MIB, Bounds, Bytes
 # A CUDA context and the handles of its libraries, on a device on which nobody else is: seen between these in public
 # start-up logs. It is there before the engine looks, so it is missing from what the engine finds free.
 _CONTEXT: Final = Bounds(250 * MIB, 750 * MIB, 450 * MIB)
+
+_AGREE: Final = 0.02  # of the weights: scales and zero points that a kernel keeps differently
 
 # What the start check does not look at: it compares a share of the total with what is free, before anything is loaded.
 _INERT_AT_START: Final = (
@@ -92,6 +96,7 @@ class Model:
     geometry: Geometry
     quantization: Quantization | None = None
     weights: Entry | None = None  # where loading was measured
+    checkpoint: Checkpoint | None = None  # where its headers are at hand
 
 
 def forecast(flags: Flags, *, model: Model | None, devices: tuple[Device, ...], release: Release) -> Forecast:
@@ -136,7 +141,7 @@ def _with_model(plain: Forecast, flags: Flags, model: Model, release: Release) -
         ledger=Ledger((weights,)),
         kv=None if isinstance(pool, Refusal) else pool,
         graph_profile=profile,
-        warnings=tuple(filter(None, (*plain.warnings, refused))),
+        warnings=tuple(filter(None, (*plain.warnings, refused, _disagreement(model)))),
     )
 
 
@@ -159,8 +164,8 @@ def surely_failing(device: Device, weights: Entry, profile: GraphProfile | None)
         needs=weights.size + profile.total,
         has=has,
         because=(
-            f"{profile.blocks} blocks in {profile.tensors} allocations of {profile.tensor} are {profile.total}, "
-            f"beside weights of {weights.size}; {has.low.down} to {has.high.down} were free before loading"
+            f"{profile.words} are {profile.total}, beside weights of {weights.size}; "
+            f"{has.low.down} to {has.high.down} were free before loading"
         ),
         inert=_INERT_IN_PROFILE,
     )
@@ -198,6 +203,17 @@ def _heaviest(model: Same[Model], ranks: Ranks, capability: Capability | None, *
 @lru_cache(maxsize=64)
 def _parameters(geometry: Same[Geometry]) -> int:
     return parameters(geometry.it)
+
+
+def _disagreement(model: Model) -> str | None:
+    """What to say where headers and config speak of different models; formats that are repacked may differ a little."""
+    if model.checkpoint is None:
+        return None
+    stored = held(model.checkpoint, model.geometry)
+    derived = _heaviest(Same(model), Ranks(), None, towers=True)
+    if abs(stored - derived) <= _AGREE * derived:
+        return None
+    return f"the checkpoint holds {stored} of weights, its config speaks of {derived}: one of them is not this model's"
 
 
 def _count(flags: Flags, name: str) -> int:

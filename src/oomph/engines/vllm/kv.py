@@ -12,6 +12,7 @@ from typing import Final
 from oomph.engines.history import Release
 from oomph.engines.vllm import facts
 from oomph.engines.vllm.formulas.runners import Kind
+from oomph.engines.vllm.heads import refuse_uneven
 from oomph.engines.vllm.kept import Keeping, caches
 from oomph.engines.vllm.pool.caches import Cache
 from oomph.engines.vllm.pool.formats import KvFormat
@@ -48,6 +49,7 @@ def kept(
 ) -> Kept:
     """A model's caches and limits, as these settings have them; `narrow`: its checkpoint brings scales for 8 bits."""
     guessed = speculation(flags)
+    refuse_uneven(geometry, _count(flags, "tensor_parallel_size"))
     recurrent = _recurrent(Same(geometry))
     mode = _state_mode(flags, release) if recurrent else StateMode.NONE
     length = settings.whole("max_model_len")

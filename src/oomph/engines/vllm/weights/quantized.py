@@ -19,7 +19,7 @@ from oomph.engines.vllm.weights.renames import renamed
 from oomph.errors import UsageError
 from oomph.ledger.dtype import Dtype
 from oomph.ledger.geometry import Geometry, Layer
-from oomph.ledger.quantization import Format, Method, Quantization, Scheme
+from oomph.ledger.quantization import Format, Grain, Method, Quantization, Scheme
 from oomph.ledger.weights import Divide, Experts, Matrix, Piece, Table, Vector
 
 _CHOOSERS: Final[Mapping[Method, Callable[[Quantization, Rename], Choice]]] = {
@@ -137,7 +137,8 @@ class Weigher:
         method, dtype = self._quantization.method, self._dtype
         match scheme.format:
             case Format.FP8:
-                return fp8.experts(scheme, share, dtype, refines=method is not Method.GROUPS)
+                native = method is Method.FP8 or (method is Method.MIXED and scheme.grain is Grain.BLOCK)
+                return fp8.experts(scheme, share, dtype, native=native)
             case Format.INT8:
                 return whole.int8_experts(scheme, share, dtype)
             case Format.NVFP4:

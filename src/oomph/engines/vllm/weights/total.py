@@ -7,6 +7,7 @@ layers costs as much as one of ten.
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from oomph.engines.vllm.heads import refuse_uneven
 from oomph.engines.vllm.weights.formats.four import Kit
 from oomph.engines.vllm.weights.plain import elements, size
 from oomph.engines.vllm.weights.quantized import Weigher
@@ -27,6 +28,7 @@ def total(
     towers: bool = True,
 ) -> Bytes:
     """What one rank allocates for the model, without drafts; `kit` matters for formats that kernels pad."""
+    refuse_uneven(geometry, ranks.tensor)
     dtype = served(geometry)
     if quantization is not None:
         weigher = Weigher(geometry, ranks, quantization, dtype=dtype, kit=kit or Kit())

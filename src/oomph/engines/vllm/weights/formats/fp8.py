@@ -30,9 +30,13 @@ def linear(scheme: Scheme, shape: Shape, _dtype: Dtype) -> tuple[Stored, ...]:
     )
 
 
-def experts(scheme: Scheme, share: Share, dtype: Dtype, *, refines: bool) -> tuple[Stored, ...]:
-    """All experts of a layer; `refines` is whether blocks that ranks would share are made smaller, else refused."""
-    first, second = _expert_scales(scheme, share, refines=refines)
+def experts(scheme: Scheme, share: Share, dtype: Dtype, *, native: bool) -> tuple[Stored, ...]:
+    """All experts of a layer.
+
+    The engine's `native` FP8 makes blocks that ranks would share smaller, and has biases; its other readers of FP8
+    refuse the former and forget the latter.
+    """
+    first, second = _expert_scales(scheme, share, refines=native)
     static = scheme.inputs is Inputs.STATIC
     inputs = (Stored("w13_input_scale", Dtype.F32, share.count), Stored("w2_input_scale", Dtype.F32, share.count))
     return (
@@ -41,7 +45,7 @@ def experts(scheme: Scheme, share: Share, dtype: Dtype, *, refines: bool) -> tup
         Stored("w13_weight_scale", Dtype.F32, share.count * first),
         Stored("w2_weight_scale", Dtype.F32, share.count * second),
         *(inputs if static else ()),
-        *share.biases(dtype),
+        *(share.biases(dtype) if native else ()),
     )
 
 

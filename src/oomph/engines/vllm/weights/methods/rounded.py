@@ -4,6 +4,7 @@ Knows `inc/inc.py` and `inc/config_parser.py` of `layers/quantization/`.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from oomph.engines.vllm.weights.methods.module import Choice, Kind, Module, Rename
@@ -18,6 +19,7 @@ def chooser(quantization: Quantization, rename: Rename) -> Choice:
     extra = {rename(target.pattern): target.scheme for target in quantization.targets}
     rules = [(re.compile(name), scheme) for name, scheme in extra.items() if _SPECIAL & set(name)]
     blocks = tuple(map(rename, quantization.only))
+    order = {name: place for place, name in enumerate(extra)}
 
     def said(name: str) -> tuple[Scheme | None] | None:
         if name in extra:
@@ -29,9 +31,9 @@ def chooser(quantization: Quantization, rename: Rename) -> Choice:
             return None
         if module.name in extra or f"model.{module.name}" in extra:
             return extra.get(module.name, extra.get(f"model.{module.name}"))
-        short = next((name for name in extra if module.name.endswith(f".{name}")), None)
-        if short is not None:
-            return extra[short]
+        shorter = [name for name in _shorter(module.name) if name in extra]
+        if shorter:
+            return extra[min(shorter, key=order.__getitem__)]
         usual = quantization.scheme if _wanted(module, blocks) else None
         votes = [said(part) for part in module.parts]
         if any(vote is not None for vote in votes):
@@ -40,6 +42,12 @@ def chooser(quantization: Quantization, rename: Rename) -> Choice:
         return usual if own is None else own[0]
 
     return choose
+
+
+def _shorter(name: str) -> Iterator[str]:
+    """The name without what it begins with, down to its last word."""
+    while name := name.partition(".")[2]:
+        yield name
 
 
 def _wanted(module: Module, blocks: tuple[str, ...]) -> bool:
