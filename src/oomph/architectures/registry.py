@@ -10,7 +10,9 @@ from typing import Final
 
 from oomph.architectures.config import Config
 from oomph.errors import UnknownArchitecture
+from oomph.ledger.checkpoint import Checkpoint
 from oomph.ledger.geometry import Geometry
+from oomph.ledger.quantization import Quantization
 
 FILES: Final[Mapping[str, tuple[str, ...]]] = {
     "blocks": ("DeciLMForCausalLM",),
@@ -174,10 +176,47 @@ def geometry(fields: Mapping[str, object], where: str = "config.json") -> Geomet
     raise UnknownArchitecture(message)
 
 
+def quantization(
+    fields: Mapping[str, object],
+    companion: Mapping[str, object] | None = None,
+    checkpoint: Checkpoint | None = None,
+    where: str = "config.json",
+) -> Quantization | None:
+    """How the checkpoint of this config is stored, where it is not in the model's own format.
+
+    `companion` is the `hf_quant_config.json` beside it; a checkpoint tells what some configs leave out.
+    """
+    inner = fields.get("text_config")
+    said = (fields, inner) if isinstance(inner, dict) else (fields,)
+    if companion is None and not any(name in each for each in said for name in _STORED):
+        return None
+    found: Quantization | None = import_module("oomph.architectures.quantization").quantization(
+        fields, companion, where
+    )
+    if found is None or checkpoint is None:
+        return found
+    seen: Quantization = import_module("oomph.architectures.quantization_words").seen(found, checkpoint)
+    return seen
+
+
+_STORED: Final = ("quantization_config", "compression_config")
+
+
 def _read(name: str, config: Config) -> Geometry:
     read = import_module(f"oomph.architectures.{_FILE_OF[name]}").ARCHITECTURES[name]
     found: Geometry = read(config)
+    if (usual := _usual_tokens(config)) is not None:
+        found = replace(found, usual_tokens=usual)
     if name not in TOWERS:
         return found
     towers = import_module("oomph.architectures.towers_more").TOWERS[name](config)
     return replace(found, towers=found.towers + towers)
+
+
+def _usual_tokens(config: Config) -> int | None:
+    """The context from which a longer one was stretched by LongRoPE; None where none was."""
+    for name in ("rope_parameters", "rope_scaling"):
+        said = config.raw(name)
+        if isinstance(said, dict) and "longrope" in (said.get("rope_type"), said.get("type")):
+            return config.maybe("original_max_position_embeddings")
+    return None

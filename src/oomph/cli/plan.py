@@ -4,9 +4,7 @@ import argparse
 import sys
 from typing import Final
 
-from oomph.architectures.quantization import quantization
-from oomph.architectures.quantization_words import seen
-from oomph.architectures.registry import geometry
+from oomph.architectures.registry import geometry, quantization
 from oomph.engines.vllm.forecast import Model, forecast
 from oomph.engines.vllm.releases import HISTORY
 from oomph.errors import UsageError
@@ -51,9 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _model(where: str, *, weights: str | None) -> Model:
     found = read_model(where)
     file = f"{found.name}: config.json"
-    stored = quantization(found.config, found.quantization, where=file)
-    if stored is not None and found.checkpoint is not None:
-        stored = seen(stored, found.checkpoint)
+    stored = quantization(found.config, found.quantization, found.checkpoint, where=file)
     return Model(
         name=found.name,
         geometry=geometry(found.config, where=file),

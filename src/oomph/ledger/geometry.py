@@ -153,6 +153,7 @@ class Geometry:
     vocabulary: int
     context_tokens: int
     layers: tuple[Layer, ...]
+    usual_tokens: int | None = None  # of context, before it was stretched by tables for long requests (LongRoPE)
     embedding: tuple[Piece, ...] = ()  # before the layers: on the first stage of a pipeline
     closing: tuple[Piece, ...] = ()  # after them: on the last stage
     everywhere: tuple[Piece, ...] = ()  # beside them: on every stage

@@ -13,9 +13,9 @@ from oomph.engines.history import Release
 from oomph.engines.vllm import facts, kv
 from oomph.engines.vllm.pool.refusal import Refusal
 from oomph.engines.vllm.releases import HISTORY
-from oomph.engines.vllm.resolve import resolve
-from oomph.engines.vllm.weights.formats.four import Kit
+from oomph.engines.vllm.resolve import longest, resolve
 from oomph.engines.vllm.weights.headers import held
+from oomph.engines.vllm.weights.kit import Kit
 from oomph.engines.vllm.weights.ranks import Ranks
 from oomph.engines.vllm.weights.total import parameters, total
 from oomph.ledger.checkpoint import Checkpoint
@@ -102,7 +102,7 @@ class Model:
 def forecast(flags: Flags, *, model: Model | None, devices: tuple[Device, ...], release: Release) -> Forecast:
     """The way up as far as it is forecast; the poorest device decides, because every rank must pass."""
     poorest = min(devices, key=lambda device: free_at_start(device).low)
-    context_tokens = None if model is None else model.geometry.context_tokens
+    context_tokens = None if model is None else longest(model.geometry, release)
     settings = resolve(flags, device=poorest, release=release, context_tokens=context_tokens)
     met = (start_check(settings, device=poorest, release=release),)
     plain = Forecast(

@@ -23,6 +23,7 @@ from oomph.ledger.geometry import Attention, Compressed, Geometry, Latent, Layer
 from oomph.ledger.same import Same
 
 _OWN: Final = {Dtype.BF16: KvFormat.BFLOAT16, Dtype.F16: KvFormat.FLOAT16, Dtype.F32: KvFormat.FLOAT32}
+_FP8: Final = frozenset({KvFormat.FP8, KvFormat.FP8_E4M3, KvFormat.FP8_E5M2})
 _HOPPER, _BLACKWELL = 9, 10  # major numbers of compute capabilities
 
 
@@ -90,7 +91,8 @@ def _cache(mixer: Mixer, geometry: Geometry, keeping: Keeping, *, block: int, pa
         case Attention():
             return pool.attention(mixer, keeping.release, block_tokens=block, kept=kept, ranks=keeping.ranks)
         case Latent():
-            said = "auto" if keeping.kept is None else str(keeping.kept)
+            kept = KvFormat.FP8_DS_MLA if kept in _FP8 and _sparse(geometry, keeping) else kept
+            said = "auto" if keeping.kept is None else str(kept)
             return pool.latent(mixer, keeping.release, block_tokens=block, kept=kept, cache_dtype=said)
         case Compressed():
             message = f"{geometry.architecture}: what its compressed attention keeps is not planned yet"
@@ -98,8 +100,20 @@ def _cache(mixer: Mixer, geometry: Geometry, keeping: Keeping, *, block: int, pa
         case _:
             tokens = block if keeping.mode is not StateMode.NONE else keeping.context_tokens or block
             return pool.recurrent(
-                _states(mixer, geometry, keeping), block_tokens=tokens, page=page, speculative_blocks=keeping.guessed
+                _states(mixer, geometry, keeping),
+                block_tokens=tokens,
+                page=page,
+                speculative_blocks=keeping.guessed,
+                checkpoint_blocks=states.checkpoints(mixer, geometry.architecture, keeping.release),
             )
+
+
+def _sparse(geometry: Geometry, keeping: Keeping) -> bool:
+    """Whether latents of eight bits are packed as the kernels of sparse attention read them, except on Blackwell."""
+    device = keeping.capability
+    mixers = (mixer for layer in geometry.layers for mixer in layer.mixers)
+    sparse = any(isinstance(mixer, Latent) and mixer.indexer_dim is not None for mixer in mixers)
+    return sparse and (device is None or device.major != _BLACKWELL)
 
 
 def _states(mixer: Mixer, geometry: Geometry, keeping: Keeping) -> tuple[State, ...]:

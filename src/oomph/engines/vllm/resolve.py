@@ -6,14 +6,22 @@ as if that were no limit.
 
 from typing import Final
 
-from oomph.engines.history import Release
+from oomph.engines.history import Release, Since
 from oomph.engines.vllm import facts
 from oomph.engines.vllm.formulas.batches import Usage
 from oomph.engines.vllm.formulas.captures import Wish
 from oomph.engines.vllm.speculation import speculation
 from oomph.ledger.device import Device
+from oomph.ledger.geometry import Geometry
 from oomph.ledger.settings import Flags, Origin, Setting, Settings, Value
 
+# Whether a request is as long as the context was before LongRoPE stretched it, unless the user asks for more.
+_UNSTRETCHED: Final = Since(
+    {
+        "0.6.0": False,  # config.py
+        "0.11.1": True,  # config/model.py
+    }
+)
 _UNLIMITED: Final = 1 << 30  # tokens of context: so long that it does not limit a step
 
 
@@ -28,6 +36,12 @@ def resolve(flags: Flags, *, device: Device, release: Release, context_tokens: i
     resolved.update(_batch(flags, device=device, release=release, context_tokens=longest))
     resolved.update(_captures(Settings(resolved), flags, device=device, release=release))
     return Settings(resolved)
+
+
+def longest(geometry: Geometry, release: Release) -> int:
+    """Tokens of the longest request where the user does not say."""
+    usual = geometry.usual_tokens if _UNSTRETCHED.at(release) else None
+    return geometry.context_tokens if usual is None else usual
 
 
 def _default(value: Value, release: Release) -> Setting:

@@ -123,6 +123,21 @@ asking: Final[Since[Mapping[str, Dtype | None]]] = Since(
 )
 
 
+# Blocks for the state at a checkpoint within a prompt, of a layer of Mamba 2 and of Kimi K3's delta layers.
+mamba2_checkpoints: Final[Since[int]] = Since(
+    {
+        "0.9.2": 0,  # model_executor/layers/mamba/mamba_mixer2.py
+        "0.32.0": 1,  # model_executor/layers/mamba/mamba_mixer2.py
+    }
+)
+kimi_k3_checkpoints: Final[Since[int]] = Since(
+    {
+        "0.11.1": 0,  # model_executor/layers/mamba/abstract.py
+        "0.29.0": 1,  # models/kimi_k3/nvidia/kda.py
+    }
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """Whose states are asked for, and what was said of their formats."""
@@ -152,6 +167,14 @@ def kept(layer: Recurrent, asked: Asked, release: Release, *, ranks: int = 1, gu
             return convolution.at(release)(layer, plain, ranks=ranks, guessed=guessed)
         case Lightning():
             return lightning.at(release)(layer, plain, ranks=ranks, guessed=guessed)
+
+
+def checkpoints(layer: Recurrent, architecture: str, release: Release) -> int:
+    """Blocks that a layer takes for checkpoints within a prompt, where prefixes are cached."""
+    if isinstance(layer, Mamba2):
+        return mamba2_checkpoints.at(release)
+    kimi = architecture == "KimiK3ForConditionalGeneration"
+    return kimi_k3_checkpoints.at(release) if kimi and isinstance(layer, Delta) else 0
 
 
 def page(layer: Recurrent, asked: Asked, release: Release, *, ranks: int = 1, guessed: int = 0) -> Bytes:

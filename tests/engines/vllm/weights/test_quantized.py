@@ -5,8 +5,9 @@ import pytest
 from oomph.architectures.quantization import quantization
 from oomph.architectures.registry import geometry
 from oomph.engines.vllm.weights.formats import four, fp8, whole
-from oomph.engines.vllm.weights.formats.four import Kit, Pad
+from oomph.engines.vllm.weights.formats.four import Pad
 from oomph.engines.vllm.weights.formats.shapes import Share, Stored
+from oomph.engines.vllm.weights.kit import Kit
 from oomph.engines.vllm.weights.ranks import Ranks
 from oomph.engines.vllm.weights.renames import renamed
 from oomph.engines.vllm.weights.total import total
@@ -180,7 +181,7 @@ def expert(**changes: object) -> Share:
         "bias": False,
         "divided": True,
     }
-    return Share(**(known | changes))  # type: ignore[arg-type] - a table of fields
+    return Share(**(known | changes))  # type: ignore[arg-type]  # a table of fields
 
 
 def size(tensors: tuple[Stored, ...]) -> int:

@@ -78,10 +78,20 @@ def compressed_latent(
 
 
 def recurrent(
-    states: tuple[State, ...], *, block_tokens: int, page: int | None = None, speculative_blocks: int = 0
+    states: tuple[State, ...],
+    *,
+    block_tokens: int,
+    page: int | None = None,
+    speculative_blocks: int = 0,
+    checkpoint_blocks: int = 0,
 ) -> StateCache:
     """A layer that keeps states; `page` is that of the attention layers beside it."""
-    plain = StateCache(block_tokens=block_tokens, states=states, speculative_blocks=speculative_blocks)
+    plain = StateCache(
+        block_tokens=block_tokens,
+        states=states,
+        speculative_blocks=speculative_blocks,
+        checkpoint_blocks=checkpoint_blocks,
+    )
     return plain if page is None or page == plain.page else replace(plain, padded=page)
 
 

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Final
 
 from oomph.engines.vllm.weights.formats import cache, four, fp8, shapes, whole
-from oomph.engines.vllm.weights.formats.four import Kit
 from oomph.engines.vllm.weights.formats.shapes import Shape, Share, Stored
+from oomph.engines.vllm.weights.kit import Kit
 from oomph.engines.vllm.weights.methods import gptq, groups, modelopt, rounded, simple
 from oomph.engines.vllm.weights.methods.module import Choice, Kind, Module, Rename
 from oomph.engines.vllm.weights.plain import elements

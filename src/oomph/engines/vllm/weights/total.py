@@ -6,17 +6,28 @@ layers costs as much as one of ten.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Protocol
 
 from oomph.engines.vllm.heads import refuse_uneven
-from oomph.engines.vllm.weights.formats.four import Kit
+from oomph.engines.vllm.weights.kit import Kit
 from oomph.engines.vllm.weights.plain import elements, size
-from oomph.engines.vllm.weights.quantized import Weigher
 from oomph.engines.vllm.weights.ranks import Ranks, stages
 from oomph.engines.vllm.weights.served import served
 from oomph.ledger.geometry import Geometry, Layer
 from oomph.ledger.quantization import Quantization
 from oomph.ledger.weights import Piece, Table
 from oomph.units import Bytes
+
+
+class Weighs(Protocol):
+    """What the formats are asked."""
+
+    def piece(self, piece: Piece, layer: str = ...) -> int:
+        """Bytes of a piece, below this layer."""
+
+    def scales(self, layer: Layer) -> int:
+        """Bytes of the scales of what a layer keeps."""
 
 
 def total(
@@ -31,7 +42,9 @@ def total(
     refuse_uneven(geometry, ranks.tensor)
     dtype = served(geometry)
     if quantization is not None:
-        weigher = Weigher(geometry, ranks, quantization, dtype=dtype, kit=kit or Kit())
+        # Imported when it is needed: the formats take longer to import than a plain model takes to weigh.
+        quantized = import_module("oomph.engines.vllm.weights.quantized")
+        weigher = quantized.Weigher(geometry, ranks, quantization, dtype=dtype, kit=kit or Kit())
         return Bytes(_quantized(geometry, ranks, weigher, towers=towers))
 
     def weigh(piece: Piece) -> int:
@@ -60,7 +73,7 @@ def _around(geometry: Geometry, ranks: Ranks, *, towers: bool) -> Iterator[Piece
             yield from (piece for piece in geometry.embedding if isinstance(piece, Table))
 
 
-def _quantized(geometry: Geometry, ranks: Ranks, weigher: Weigher, *, towers: bool) -> int:
+def _quantized(geometry: Geometry, ranks: Ranks, weigher: Weighs, *, towers: bool) -> int:
     """Layer by layer, because a config may treat equal layers differently."""
     begin, mine = _mine(geometry, ranks)
     around = sum(weigher.piece(piece) for piece in _around(geometry, ranks, towers=towers))

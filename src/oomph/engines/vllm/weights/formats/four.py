@@ -4,27 +4,17 @@ Knows what `modelopt.py`, `mxfp4.py` and compressed-tensors allocate for them, a
 them. Does not know the kernels.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from oomph.engines.vllm.weights.formats.shapes import Shape, Share, Stored, ceil
-from oomph.ledger.device import Capability
+from oomph.engines.vllm.weights.kit import HOPPER, Kit
 from oomph.ledger.dtype import Dtype
 from oomph.ledger.quantization import Format, Inputs, Scheme
 
-HOPPER: Final = Capability(major=9, minor=0)
 BLACKWELL: Final = 10  # of the data centre; the consumers' is 12
 MX_GROUP: Final = 32
 NV_GROUP: Final = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kit:
-    """What decides between kernels: the device, and whether they are all installed."""
-
-    capability: Capability = HOPPER
-    bare: bool = False  # without FlashInfer, Humming, DeepGEMM and Triton's kernels, which the engine's images bring
 
 
 class Pad(Enum):
