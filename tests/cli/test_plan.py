@@ -73,6 +73,26 @@ def test_a_given_pool_is_counted_to_the_block(capsys: pytest.CaptureFixture[str]
     assert [group["layers"] for group in kv["groups"]] == [16, 16, 16, 17]
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--cpu-offload-gb", "40"],
+        ["--quantization", "fp8"],
+        ["--dtype", "float32"],
+        ["-cc.cudagraph_mode=NONE"],
+        ["--speculative-config", '{"method": "ngram", "num_speculative_tokens": 3}'],
+    ],
+)
+def test_beside_a_flag_that_is_not_modelled_no_gate_is_judged_by_the_weights(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["plan", "--gpu", "rtx-3090", "--json", "--", "vllm", "serve", QWEN, *flags])
+    plan = json.loads(capsys.readouterr().out)
+
+    assert (plan["verdict"], plan["basis"]) == ("unsure", "assumed")
+    assert any("is not computed yet" in warning for warning in plan["warnings"])
+
+
 def test_what_only_a_measurement_can_tell_is_status_3(capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["plan", "--gpu", "24GiB", "--", "vllm", "serve", "--gpu-memory-utilization", "0.98"])
 
@@ -106,7 +126,11 @@ def test_the_contract_has_its_keys_and_whole_bytes(capsys: pytest.CaptureFixture
         (["--gpu", "24GiB", "--", "vllm", "serve", "m", "--swap-space", "4"], 2, "it was removed in 0.18.0"),
         (["--gpu", "24GiB", "--weights", "18GB", QWEN], 2, "--weights: not a size"),
         (["--gpu", "24GiB", "--", "vllm", "serve", QWEN, "--speculative-config", "{"], 2, "a JSON object was expected"),
-        (["--gpu", "24GiB", "--", "vllm", "serve", QWEN, "-tp", "5"], 2, "cannot be divided between 5 ranks"),
+        (["--gpu", "24GiB x5", "--", "vllm", "serve", QWEN, "-tp", "5"], 2, "cannot be divided between 5 ranks"),
+        (["--gpu", "24GiB", "--", "vllm", "serve", QWEN, "-tp", "2"], 2, "2 ranks need as many GPUs"),
+        (["--gpu", "24GiB", "--", "vllm", "serve", QWEN, "--gpu-memory-utilization", "nan"], 2, "nan"),
+        (["--gpu", "24GiB", "--", "vllm", "serve", QWEN, "--gpu-memory-utilization", "1.5"], 2, "at most 1"),
+        (["--gpu", "24GiB", "--", "vllm", "serve", QWEN, "--max-num-seqs", "0"], 2, "at least 1"),
         (["--gpu", "24GiB", "--", "vllm", "serve", QWEN, "--kv-cache-dtype", "int3"], 2, "not a format"),
         (["--gpu", "24GiB", str(ROOT / "docs")], 3, "config.json"),
     ],

@@ -102,6 +102,7 @@ def _states(spec: Case) -> StateCache:
         states=tuple(State(shape=tuple(s), dtype=DTYPES[d]) for s, d in zip(shapes, dtypes, strict=True)),
         padded=maybe(spec, "padded"),
         speculative_blocks=number(spec, "speculative_blocks"),
+        checkpoint_blocks=number(spec, "checkpoint_blocks"),
     )
 
 

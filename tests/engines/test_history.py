@@ -48,7 +48,7 @@ def test_a_fact_stays_until_it_changes(text: str, share: float) -> None:
 
 
 def test_nothing_is_said_of_a_release_before_the_first_line() -> None:
-    with pytest.raises(UnknownRelease, match=r"nothing is known of 0\.5\.5: the first release read is 0\.6\.0"):
+    with pytest.raises(UnknownRelease, match=r"not known for 0\.5\.5: what is known of it begins with 0\.6\.0"):
         SHARE.at(release("0.5.5"))
 
 

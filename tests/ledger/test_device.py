@@ -34,7 +34,9 @@ def test_a_device_is_found_by_name_count_or_size(written: str, name: str, count:
         ("24GB", "write 24GiB"),
         ("voodoo", "known: t4"),
         ("", "not a device"),
-        ("0GiB", "no memory"),
+        ("0GiB", "no GPU has 0 B"),
+        ("3090", "such as rtx-3090"),
+        ("h100", "did you mean h100-80gb or h100-nvl?"),
     ],
 )
 def test_an_unknown_device_is_refused_with_what_to_write(written: str, hint: str) -> None:

@@ -137,7 +137,10 @@ def test_a_token_goes_to_the_hub_and_not_to_where_it_redirects(
         hub.faults["model.safetensors"] = redirect(store.endpoint)
 
         assert names(read_model(NAME)) == list(SMALL)
-        assert all(headers.get("authorization") == "Bearer hf_secret" for _, headers in hub.asked)
+        # What huggingface_hub asks on its own account, once a process, is not ours to sign.
+        ours = [headers for path, headers in hub.asked if not path.startswith("/api/agent")]
+        assert ours
+        assert all(headers.get("authorization") == "Bearer hf_secret" for headers in ours)
         assert [headers.get("authorization") for _, headers in store.asked] == [None]
         assert [headers.get("range") for _, headers in store.asked] == ["bytes=0-100000"]
 

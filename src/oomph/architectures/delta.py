@@ -13,7 +13,7 @@ from oomph.architectures.config import Config
 from oomph.architectures.state import attends
 from oomph.ledger.dtype import Dtype
 from oomph.ledger.geometry import Attention, Delta, Geometry, Layer
-from oomph.ledger.weights import Divide, Matrix, Piece, Vector, matrix
+from oomph.ledger.weights import Divide, Matrix, Piece, Table, Vector, matrix
 
 _WORDS: Final = {"linear_attention": "delta", "full_attention": "attention"}
 
@@ -24,6 +24,7 @@ class Build:
 
     kv_heads: int = 2  # what a missing num_key_value_heads means
     interleaved: bool = False  # the checkpoint holds queries, keys, values and gates of a head side by side
+    head_everywhere: bool = False  # every stage of a pipeline builds the head
     sparse: Callable[[Config, int], list[bool]]  # which of the first so many layers have experts
     draft: str = (
         "mtp_num_hidden_layers"  # the field that counts the layers that guess ahead; they are one if it is silent
@@ -39,6 +40,8 @@ def text(config: Config, build: Build, *, architecture: str, dtype: Dtype, model
     guessing = config.maybe(build.draft, least=0)
     ahead = _layer(config, build, "attention", sparse=build.sparse(config, 1)[0])
     tied = config.flag("tie_word_embeddings", default=False)
+    after = pieces.closing(vocabulary, hidden, tied=tied, norm_name=f"{model}.norm")
+    heads = tuple(piece for piece in after if isinstance(piece, Table)) if build.head_everywhere else ()
     return Geometry(
         family="delta",
         architecture=architecture,
@@ -47,8 +50,8 @@ def text(config: Config, build: Build, *, architecture: str, dtype: Dtype, model
         vocabulary=vocabulary,
         context_tokens=config.whole("max_position_embeddings", default=32768),
         layers=hybrid.layers(kinds, lambda kind: _layer(config, build, kind[0], sparse=kind[1])),
-        everywhere=pieces.words(vocabulary, hidden, name=f"{model}.embed_tokens"),
-        closing=pieces.closing(vocabulary, hidden, tied=tied, norm_name=f"{model}.norm"),
+        everywhere=(*pieces.words(vocabulary, hidden, name=f"{model}.embed_tokens"), *heads),
+        closing=tuple(piece for piece in after if piece not in heads),
         tied=tied,
         draft=(ahead,) * min(1 if guessing is None else guessing, hybrid.MOST),
         draft_extra=_draft_extra(hidden),
@@ -154,7 +157,7 @@ def _by_step(config: Config, depth: int) -> list[bool]:
     return [some and index not in dense and (index + 1) % step == 0 for index in range(depth)]
 
 
-NEXT: Final = Build(interleaved=True, sparse=_by_step, draft="num_nextn_predict_layers")
+NEXT: Final = Build(interleaved=True, head_everywhere=True, sparse=_by_step, draft="num_nextn_predict_layers")
 DENSE: Final = Build(kv_heads=4, sparse=lambda _config, depth: [False] * depth, state_dtype="mamba_ssm_dtype")
 SPARSE: Final = Build(sparse=lambda _config, depth: [True] * depth, state_dtype="mamba_ssm_dtype")
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from oomph.architectures import expert_classes as classes
-from oomph.architectures import experts_mixed, minimax, pieces, routed
+from oomph.architectures import pieces, routed
 from oomph.architectures.config import Config
 from oomph.architectures.routed import Build, Reader
 from oomph.ledger.dtype import Dtype
@@ -227,6 +227,4 @@ ARCHITECTURES: Final[Mapping[str, Reader]] = {
     "Glm4MoeForCausalLM": glm4,
     "Ernie4_5_MoeForCausalLM": partial(routed.read, build=ERNIE),
     "MiniMaxM2ForCausalLM": partial(routed.read, build=MINIMAX_M2),
-    **experts_mixed.ARCHITECTURES,
-    **minimax.ARCHITECTURES,
 }

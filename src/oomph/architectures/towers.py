@@ -4,7 +4,8 @@ Knows the encoders and projectors by architecture, and which of their maps may b
 while they run. A tower that is not known here is refused by name: its bytes would be missing.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 from oomph.architectures.config import Config
@@ -33,29 +34,47 @@ class Encoder:
     norm_bias: bool = True
     gated: bool = False
     divided: bool = True
+    wide: int | None = None  # of queries, where it is not the model's
+    heads: int | None = None  # where ranks that cannot divide so many keep the whole tower
+    numbered: bool = False  # checkpoints are known that name single layers as not quantized
     extra: tuple[Piece, ...] = ()  # in every layer
 
 
 def layers(encoder: Encoder) -> tuple[Piece, ...]:
-    """Every layer; the pieces are shared, only their count matters."""
+    """Every layer: by its number where quantizations name one; else the pieces are shared, and only count."""
+    if not encoder.numbered:
+        return tuple(_layer(encoder, encoder.name)) * encoder.depth
+    return tuple(piece for index in range(encoder.depth) for piece in _layer(encoder, f"{encoder.name}.{index}"))
+
+
+def _layer(encoder: Encoder, name: str) -> Iterator[Piece]:
     outputs, inputs = (Divide.OUTPUTS, Divide.INPUTS) if encoder.divided else (Divide.NOT, Divide.NOT)
-    hidden, ups = encoder.hidden, (encoder.inner,) * (2 if encoder.gated else 1)
-    layer: tuple[Piece, ...] = (
-        matrix(f"{encoder.name}.{encoder.qkv}", hidden, hidden, hidden, hidden, divide=outputs, bias=encoder.bias),
-        matrix(f"{encoder.name}.{encoder.back}", hidden, hidden, divide=inputs, bias=encoder.bias),
-        matrix(f"{encoder.name}.{encoder.up}", hidden, *ups, divide=outputs, bias=encoder.bias),
-        matrix(f"{encoder.name}.{encoder.down}", encoder.inner, hidden, divide=inputs, bias=encoder.bias),
-        *(piece for name in encoder.norms for piece in norm(f"{encoder.name}.{name}", hidden, bias=encoder.norm_bias)),
-        *encoder.extra,
+    hidden, ups, bias = encoder.hidden, (encoder.inner,) * (2 if encoder.gated else 1), encoder.bias
+    wide = encoder.wide or hidden
+    fused = _sources(f"{name}.{encoder.qkv}")
+    maps = (
+        matrix(f"{name}.{encoder.qkv}", hidden, wide, wide, wide, divide=outputs, bias=bias, sources=fused),
+        matrix(f"{name}.{encoder.back}", wide, hidden, divide=inputs, bias=bias),
+        matrix(f"{name}.{encoder.up}", hidden, *ups, divide=outputs, bias=bias),
+        matrix(f"{name}.{encoder.down}", encoder.inner, hidden, divide=inputs, bias=bias),
     )
-    return layer * encoder.depth
+    yield from (replace(each, heads=encoder.heads) for each in maps) if encoder.heads is not None else maps
+    for each in encoder.norms:
+        yield from norm(f"{name}.{each}", hidden, bias=encoder.norm_bias)
+    yield from encoder.extra
+
+
+def _sources(name: str) -> tuple[str, ...]:
+    """What a checkpoint calls the three that are fused, where it holds them apart."""
+    before, fused, _ = name.rpartition("qkv_proj")
+    return tuple(f"{before}{part}_proj" for part in "qkv") if fused else ()
 
 
 def linear(
     name: str, inputs: int, outputs: int, divide: Divide = Divide.NOT, *, bias: bool = True
 ) -> tuple[Piece, ...]:
-    """One map, whole on every rank unless told otherwise."""
-    return (matrix(name, inputs, outputs, divide=divide, bias=bias),)
+    """One map, whole on every rank unless told otherwise; one of patches is a convolution, which is never quantized."""
+    return (matrix(name, inputs, outputs, divide=divide, bias=bias, plain=name.endswith("patch_embed.proj")),)
 
 
 def numbers(name: str, *extents: int) -> tuple[Piece, ...]:

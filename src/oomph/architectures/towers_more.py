@@ -75,6 +75,7 @@ def llama4(config: Config) -> tuple[Piece, ...]:
         *layers(
             Encoder(
                 name="vision_model.model.layers",
+                numbered=True,
                 hidden=hidden,
                 inner=inner,
                 depth=depth_of(seen, "num_hidden_layers", default=34),
@@ -92,7 +93,7 @@ def llama4(config: Config) -> tuple[Piece, ...]:
 
 
 def kimi(config: Config) -> tuple[Piece, ...]:
-    """Kimi K2.5 and K3: MoonViT, and a projector kept whole on every rank."""
+    """Kimi K2.5: MoonViT, and a projector kept whole on every rank."""
     seen, text = vision(config), config.sub("text_config")
     hidden, patch = seen.whole("vt_hidden_size", "hidden_size", default=1152), seen.whole("patch_size", default=14)
     merged = hidden
@@ -122,6 +123,40 @@ def kimi(config: Config) -> tuple[Piece, ...]:
     )
 
 
+def kimi_k3(config: Config) -> tuple[Piece, ...]:
+    """Kimi K3: the same without biases, with wider queries, and normed behind the projector."""
+    seen, text = vision(config), config.sub("text_config")
+    hidden, patch = seen.whole("vt_hidden_size", default=1024), seen.whole("patch_size", default=14)
+    merged = hidden
+    for extent in seen.items("merge_kernel_size", int, default=[2, 2]):
+        merged *= extent
+    grid = (seen.whole("init_pos_emb_height", default=64), seen.whole("init_pos_emb_width", default=64))
+    encoder = Encoder(
+        name="vision_tower.encoder.blocks",
+        hidden=hidden,
+        inner=seen.whole("vt_intermediate_size", default=4096),
+        depth=depth_of(seen, "vt_num_hidden_layers", default=27),
+        qkv="wqkv",
+        back="wo",
+        norms=("norm0", "norm1"),
+        up="mlp.fc0",
+        down="mlp.fc1",
+        bias=False,
+        norm_bias=False,
+        wide=seen.whole("qkv_hidden_size", default=hidden),
+        heads=seen.whole("vt_num_attention_heads", default=12),
+    )
+    return (
+        *linear("vision_tower.patch_embed.proj", 3 * patch**2, hidden, bias=False),
+        *numbers("vision_tower.patch_embed.pos_emb.weight", *grid, hidden),
+        *layers(encoder),
+        *norm("vision_tower.encoder.final_layernorm", hidden),
+        *linear("mm_projector.linear_1", merged, merged, bias=False),
+        *linear("mm_projector.linear_2", merged, text.whole("hidden_size"), bias=False),
+        *norm("mm_projector.post_norm", text.whole("hidden_size")),
+    )
+
+
 TOWERS: Final[Mapping[str, Callable[[Config], tuple[Piece, ...]]]] = {
     "Qwen2_5_VLForConditionalGeneration": towers.qwen25,
     "Qwen3VLForConditionalGeneration": towers.qwen3,
@@ -134,4 +169,5 @@ TOWERS: Final[Mapping[str, Callable[[Config], tuple[Piece, ...]]]] = {
     "Mistral3ForConditionalGeneration": towers.mistral3,
     "Llama4ForConditionalGeneration": llama4,
     "KimiK25ForConditionalGeneration": kimi,
+    "KimiK3ForConditionalGeneration": kimi_k3,
 }

@@ -4,6 +4,8 @@ Exit status: 0 yes · 1 no · 2 wrong usage · 3 cannot tell.
 """
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
@@ -28,13 +30,24 @@ _COMMANDS: Final[Mapping[str, _Command]] = {"plan": plan}
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a sign shall still show the answer
     arguments = _parser().parse_args(argv)
     try:
-        return _COMMANDS[arguments.command].run(arguments)
+        status = _COMMANDS[arguments.command].run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as trouble:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _refuse(f"oomph {arguments.command}: the answer cannot be written: {trouble}", status=3)
     except UsageError as wrong:
         return _refuse(f"oomph {arguments.command}: {wrong}", status=2)
     except OomphError as trouble:
         return _refuse(f"oomph {arguments.command}: {trouble}", status=3)
+    return status
 
 
 def _refuse(message: str, *, status: int) -> int:

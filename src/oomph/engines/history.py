@@ -70,7 +70,7 @@ class Since(Generic[T]):
         """The fact as it stands in this release; one newer than the last line keeps that line's answer."""
         index = bisect_right(self._from, asked)
         if index == 0:
-            message = f"nothing is known of {asked}: the first release read is {self._from[0]}"
+            message = f"this is not known for {asked}: what is known of it begins with {self._from[0]}"
             raise UnknownRelease(message)
         return self._values[index - 1]
 

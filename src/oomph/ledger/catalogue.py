@@ -11,6 +11,7 @@ from oomph.errors import UnknownDevice
 from oomph.ledger.device import Capability, Device
 from oomph.units import GIB, Bytes
 
+_LEAST: Final = GIB  # below this it is a number from a name, not a size
 _LONGEST: Final = 60  # characters of a device's name
 
 
@@ -67,8 +68,9 @@ def _one(name: str) -> Device:
         return CATALOGUE[name]
     if name[0].isdigit():
         return _unnamed(name)
-    near = get_close_matches(name, CATALOGUE, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(CATALOGUE)}"
+    begun = [known for known in CATALOGUE if known.startswith(name)]
+    near = begun or get_close_matches(name, CATALOGUE, n=1, cutoff=0.6)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(CATALOGUE)}"
     message = f"no device {name!r} in the catalogue: {hint} (or write its memory: 24GiB)"
     raise UnknownDevice(message)
 
@@ -76,6 +78,9 @@ def _one(name: str) -> Device:
 def _unnamed(size: str) -> Device:
     try:
         total = Bytes.parse(size.replace("ib", "iB").translate(str.maketrans("kmgt", "KMGT")))
+        if total < _LEAST:
+            message = f"no GPU has {total}: write its memory as 24GiB, or its name, such as rtx-{size}"
+            raise UnknownDevice(message)
         return Device(name=f"a device of {total}", total=total)
     except ValueError as wrong:
         raise UnknownDevice(str(wrong)) from None

@@ -41,6 +41,7 @@ class Matrix:
     sources: tuple[str, ...] = ()  # the names in the checkpoint, where fused ones differ: `self_attn.q_proj`, …
     dtype: Dtype | None = None  # where it is not the model's
     multiple: int = 1  # outputs on one rank are padded to a multiple of this
+    heads: int | None = None  # undivided by ranks that cannot divide so many heads evenly
     with_tokens: bool = False  # undivided where whole experts let the ranks divide the tokens instead
 
     @property

@@ -3,6 +3,7 @@
 Knows how argparse would take the words. Does not know what a flag does.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -38,11 +39,20 @@ def read_command(words: Iterable[str], release: Release) -> Command:
                 raise UsageError(message)
             model = word
             continue
-        name, equals, joined = word.partition("=")
+        name, equals, joined = _split(word)
         flag = find(name, release)
         values = [joined] if equals else _values(flag, rest)
         flags[flag.key] = _value(flag, name, values)
     return Command(model=_text(flags.get("model")) or model, flags=Flags(flags))
+
+
+def _split(word: str) -> tuple[str, str, str]:
+    """Name, equals sign and value; a key of a JSON flag, and the level behind `-O`, may be joined to the name."""
+    name, equals, joined = word.partition("=")
+    if name.startswith("-O") and name[2:].isdecimal():
+        return "-O", "=", name[2:]
+    flag, dot, key = name.partition(".")
+    return (flag, equals, f"{key}={joined}") if dot else (name, equals, joined)
 
 
 def _without_starter(words: list[str]) -> list[str]:
@@ -80,19 +90,60 @@ def _value(flag: Flag, name: str, values: list[str]) -> Value:
         raise UsageError(message)
     try:
         if flag.name in _LISTS:
-            return tuple(int(value) for value in values)
-        match flag.kind:
-            case Kind.WHOLE:
-                return int(values[0])
-            case Kind.HUMAN:
-                return -1 if values[0] == "auto" else notation.human(values[0])
-            case Kind.FRACTION:
-                return float(values[0])
-            case _:
-                return values[0]
+            return tuple(sorted(max(int(value), 1) for value in values))
+        return _within(flag, name, _number(flag, values[0]))
     except ValueError:
         message = f"{name} {values[0]}: vLLM takes {flag.kind} here"
         raise UsageError(message) from None
+
+
+def _number(flag: Flag, text: str) -> Value:
+    match flag.kind:
+        case Kind.WHOLE:
+            return notation.human(text) if flag.name in _SIZES else int(text)
+        case Kind.HUMAN:
+            return -1 if text == "auto" else notation.human(text)
+        case Kind.FRACTION:
+            return float(text)
+        case _:
+            return text
+
+
+def _within(flag: Flag, name: str, value: Value) -> Value:
+    """Refuse what vLLM would refuse, and what no machine can have."""
+    if isinstance(value, float) and not math.isfinite(value):
+        message = f"{name} {value}: not a number that means anything"
+        raise UsageError(message)
+    if (
+        flag.name in _POSITIVE
+        and isinstance(value, int)
+        and value < 1
+        and (flag.name, value) != ("--max-model-len", -1)
+    ):
+        message = f"{name} {value}: at least 1 is needed"
+        raise UsageError(message)
+    if flag.name == "--gpu-memory-utilization" and isinstance(value, float) and not 0 < value <= 1:
+        message = f"{name} {value:g}: a share of the device's memory, above 0 and at most 1"
+        raise UsageError(message)
+    return value
+
+
+_SIZES: Final = frozenset({"--kv-cache-memory-bytes"})
+_POSITIVE: Final = frozenset(
+    {
+        "--block-size",
+        "--decode-context-parallel-size",
+        "--data-parallel-size",
+        "--max-cudagraph-capture-size",
+        "--max-model-len",
+        "--max-num-batched-tokens",
+        "--max-num-seqs",
+        "--num-gpu-blocks-override",
+        "--pipeline-parallel-size",
+        "--prefill-context-parallel-size",
+        "--tensor-parallel-size",
+    }
+)
 
 
 def _text(value: Value) -> str | None:

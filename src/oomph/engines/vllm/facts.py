@@ -262,3 +262,11 @@ prefix_caching_of_hybrids: Final = Since(
         "0.28.0": True,  # engine/arg_utils.py
     }
 )
+
+# Whether a request is as long as the context was before LongRoPE stretched it, unless the user asks for more.
+unstretched: Final = Since(
+    {
+        "0.6.0": False,  # config.py
+        "0.11.1": True,  # config/model.py
+    }
+)

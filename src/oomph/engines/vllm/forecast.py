@@ -1,10 +1,11 @@
 """What happens on the way up: the gates of a start-up, with what each needs and has.
 
-Knows the start check so far. Every further gate that is forecast is added here, in the order in which it is met.
+Knows the start check, and where loading or the graph profile surely fails. Every further gate that is forecast is
+added here, in the order in which it is met.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -14,10 +15,12 @@ from oomph.engines.vllm import facts, kv
 from oomph.engines.vllm.pool.refusal import Refusal
 from oomph.engines.vllm.releases import HISTORY
 from oomph.engines.vllm.resolve import longest, resolve
+from oomph.engines.vllm.speculation import speculation
 from oomph.engines.vllm.weights.headers import held
 from oomph.engines.vllm.weights.kit import Kit
 from oomph.engines.vllm.weights.ranks import Ranks
-from oomph.engines.vllm.weights.total import parameters, total
+from oomph.engines.vllm.weights.total import draft, parameters, total
+from oomph.errors import UsageError
 from oomph.ledger.checkpoint import Checkpoint
 from oomph.ledger.device import Capability, Device
 from oomph.ledger.forecast import Forecast
@@ -27,7 +30,7 @@ from oomph.ledger.kv import GraphProfile
 from oomph.ledger.ledger import Account, Basis, Entry, Ledger, weakest
 from oomph.ledger.quantization import Quantization
 from oomph.ledger.same import Same
-from oomph.ledger.settings import Flags, Settings
+from oomph.ledger.settings import Flags, Settings, Value
 from oomph.units import MIB, Bounds, Bytes
 
 # A CUDA context and the handles of its libraries, on a device on which nobody else is: seen between these in public
@@ -102,6 +105,7 @@ class Model:
 def forecast(flags: Flags, *, model: Model | None, devices: tuple[Device, ...], release: Release) -> Forecast:
     """The way up as far as it is forecast; the poorest device decides, because every rank must pass."""
     poorest = min(devices, key=lambda device: free_at_start(device).low)
+    _refuse_too_few(flags, len(devices))
     context_tokens = None if model is None else longest(model.geometry, release)
     settings = resolve(flags, device=poorest, release=release, context_tokens=context_tokens)
     met = (start_check(settings, device=poorest, release=release),)
@@ -127,21 +131,24 @@ def _with_model(plain: Forecast, flags: Flags, model: Model, release: Release) -
         device=plain.device,
         release=release,
         narrow=model.quantization is not None and model.quantization.cache_scales,
+        quantized=model.quantization is not None,
     )
     given = flags.get("kv_cache_memory_bytes")
     pool = kv.pool(kept, release, available=Bytes(given) if isinstance(given, int) else None)
     refused = f"the pool cannot be planned: {pool.reason}" if isinstance(pool, Refusal) else None
     weights = model.weights or loaded(model, flags, plain)
+    unread = not_modelled(flags)
     profile = kv.graph_profile(kept, plain.settings, release)
     return replace(
         plain,
-        gates=(*plain.gates, *surely_failing(plain.device, weights, profile)),
+        basis=Basis.ASSUMED if unread else plain.basis,
+        gates=(*plain.gates, *(() if unread else surely_failing(plain.device, weights, profile))),
         geometry=model.geometry,
         parameters=_parameters(Same(model.geometry)),
         ledger=Ledger((weights,)),
         kv=None if isinstance(pool, Refusal) else pool,
         graph_profile=profile,
-        warnings=tuple(filter(None, (*plain.warnings, refused, _disagreement(model)))),
+        warnings=tuple(filter(None, (*plain.warnings, refused, unread, _disagreement(model)))),
     )
 
 
@@ -182,13 +189,16 @@ def loaded(model: Model, flags: Flags, plain: Forecast) -> Entry:
         plain.device.capability,
         towers=flags.get("language_model_only") is not True,
     )
+    guessing = speculation(flags).by_own_layers and bool(model.geometry.draft)
+    drafts = draft(model.geometry, Ranks(tensor=tensor)) if guessing else Bytes(0)
     where = f"the heaviest of {tensor} × {pipeline} ranks" if tensor * pipeline > 1 else "one rank"
     stored = "" if model.quantization is None else f", stored as {model.quantization.method},"
     return Entry(
         account=Account.WEIGHTS,
-        size=Bounds(heaviest),
+        size=Bounds(heaviest + drafts),
         basis=weakest(Basis.COMPUTED, plain.basis),
-        because=f"parameters of {model.geometry.architecture}{stored} on {where}, from the shapes in its config",
+        because=f"parameters of {model.geometry.architecture}{stored} on {where}, from the shapes in its config"
+        + (f"; {drafts} of them guess ahead" if guessing else ""),
     )
 
 
@@ -203,6 +213,51 @@ def _heaviest(model: Same[Model], ranks: Ranks, capability: Capability | None, *
 @lru_cache(maxsize=64)
 def _parameters(geometry: Same[Geometry]) -> int:
     return parameters(geometry.it)
+
+
+# Flags that move bytes in ways that are not computed yet, by the value that moves none.
+_NOT_MODELLED: Final[Mapping[str, Value]] = {
+    "dtype": "auto",
+    "quantization": None,
+    "cpu_offload_gb": 0.0,
+    "cpu_offload_params": None,
+    "offload_backend": None,
+    "offload_group_size": 0,
+    "hf_overrides": None,
+    "hf_config_path": None,
+    "enable_lora": False,
+    "config": None,
+    "compilation_config": None,
+    "optimization_level": 2,
+    "performance_mode": "balanced",
+    "decode_context_parallel_size": 1,
+    "prefill_context_parallel_size": 1,
+    "data_parallel_size": 1,
+    "load_format": "auto",
+    "enable_eplb": False,
+    "kv_transfer_config": None,
+    "use_replayssm": False,
+    "kv_cache_dtype_skip_layers": None,
+}
+
+
+def not_modelled(flags: Flags) -> str | None:
+    """What to say of flags whose effect is missing from the figures; no verdict is sure beside them."""
+    unread = [name for name, value in _NOT_MODELLED.items() if name in flags and flags[name] != value]
+    guessed = speculation(flags)
+    if guessed.tokens and not guessed.by_own_layers:
+        unread.append("speculative_config")
+    if not unread:
+        return None
+    named = ", ".join("--" + name.replace("_", "-") for name in unread)
+    return f"what {named} changes is not computed yet: the figures are as without it, and no gate is judged by them"
+
+
+def _refuse_too_few(flags: Flags, devices: int) -> None:
+    wanted = _count(flags, "tensor_parallel_size") * _count(flags, "pipeline_parallel_size")
+    if wanted > devices:
+        message = f"{wanted} ranks need as many GPUs, but --gpu names {devices} (write --gpu 'NAME x{wanted}')"
+        raise UsageError(message)
 
 
 def _disagreement(model: Model) -> str | None:

@@ -10,13 +10,12 @@ from functools import lru_cache
 from typing import Final
 
 from oomph.engines.history import Release
-from oomph.engines.vllm import facts, states
+from oomph.engines.vllm import compressed, facts, states
 from oomph.engines.vllm.pool import layers as pool
 from oomph.engines.vllm.pool.caches import Cache, State
 from oomph.engines.vllm.pool.formats import KvFormat
 from oomph.engines.vllm.pool.hybrid import Kernels, Pages
 from oomph.engines.vllm.pool.limits import StateMode
-from oomph.errors import UnknownArchitecture
 from oomph.ledger.device import Capability
 from oomph.ledger.dtype import Dtype
 from oomph.ledger.geometry import Attention, Compressed, Geometry, Latent, Layer, Mixer
@@ -56,6 +55,9 @@ def _caches(same: Same[Geometry], keeping: Keeping) -> Mapping[str, Cache]:
     alike: dict[Mixer, Cache] = {}  # layers that keep the same are the same, so that planning can see it at a glance
     found: dict[str, Cache] = {}
     for name, mixer in mixers.items():
+        if isinstance(mixer, Compressed):
+            found.update(compressed.caches(mixer, name, keeping.release, block_tokens=keeping.block_tokens))
+            continue
         if mixer not in alike:
             alike[mixer] = _cache(mixer, geometry, keeping, block=block, page=page)
         found[name] = alike[mixer]
@@ -95,8 +97,8 @@ def _cache(mixer: Mixer, geometry: Geometry, keeping: Keeping, *, block: int, pa
             said = "auto" if keeping.kept is None else str(kept)
             return pool.latent(mixer, keeping.release, block_tokens=block, kept=kept, cache_dtype=said)
         case Compressed():
-            message = f"{geometry.architecture}: what its compressed attention keeps is not planned yet"
-            raise UnknownArchitecture(message)
+            message = f"{mixer} keeps several caches"
+            raise TypeError(message)
         case _:
             tokens = block if keeping.mode is not StateMode.NONE else keeping.context_tokens or block
             return pool.recurrent(

@@ -16,7 +16,7 @@ from oomph.engines.vllm.heads import refuse_uneven
 from oomph.engines.vllm.kept import Keeping, caches
 from oomph.engines.vllm.pool.caches import Cache
 from oomph.engines.vllm.pool.formats import KvFormat
-from oomph.engines.vllm.pool.limits import Limits, StateMode
+from oomph.engines.vllm.pool.limits import Layout, Limits, StateMode
 from oomph.engines.vllm.pool.plan import minimal_pool, plan
 from oomph.engines.vllm.pool.pool import Pool, ThrowAway, Worker
 from oomph.engines.vllm.pool.refusal import Refusal
@@ -45,7 +45,14 @@ class Kept:
 
 
 def kept(
-    geometry: Geometry, flags: Flags, settings: Settings, *, device: Device, release: Release, narrow: bool = False
+    geometry: Geometry,
+    flags: Flags,
+    settings: Settings,
+    *,
+    device: Device,
+    release: Release,
+    narrow: bool = False,
+    quantized: bool = False,
 ) -> Kept:
     """A model's caches and limits, as these settings have them; `narrow`: its checkpoint brings scales for 8 bits."""
     guessed = speculation(flags)
@@ -66,7 +73,7 @@ def kept(
         context_tokens=length,
     )
     stages = _count(flags, "pipeline_parallel_size")
-    second = facts.second_runner.at(release)(kind(geometry))
+    second = facts.second_runner.at(release)(kind(geometry, quantized=quantized))
     limits = Limits(
         context_tokens=length,
         step_tokens=settings.whole("max_num_batched_tokens"),
@@ -76,6 +83,7 @@ def kept(
             second_runner=second,
         ),
         state_mode=mode,
+        layout=Layout.BLHNC if _compressed(Same(geometry)) else Layout.LBNHC,
         override_blocks=_given(flags, "num_gpu_blocks_override"),
         hybrid=not _switch(flags, "disable_hybrid_kv_cache_manager", default=False),
         auto_length=flags.get("max_model_len") == -1,
@@ -102,6 +110,12 @@ def _routed(same: Same[Geometry]) -> bool:
 def _recurrent(same: Same[Geometry]) -> bool:
     mixers = (mixer for layer in same.it.layers for mixer in layer.mixers)
     return any(not isinstance(mixer, Attention | Latent | Compressed) for mixer in mixers)
+
+
+@lru_cache(maxsize=64)
+def _compressed(same: Same[Geometry]) -> bool:
+    """Whether pages of several sizes lie side by side in a block (v1/attention/backends/mla/indexer.py)."""
+    return any(isinstance(mixer, Compressed) for layer in same.it.layers for mixer in layer.mixers)
 
 
 def pool(kept: Kept, release: Release, *, available: Bytes | None) -> KvPool | Refusal:

@@ -6,7 +6,7 @@ as if that were no limit.
 
 from typing import Final
 
-from oomph.engines.history import Release, Since
+from oomph.engines.history import Release
 from oomph.engines.vllm import facts
 from oomph.engines.vllm.formulas.batches import Usage
 from oomph.engines.vllm.formulas.captures import Wish
@@ -15,13 +15,6 @@ from oomph.ledger.device import Device
 from oomph.ledger.geometry import Geometry
 from oomph.ledger.settings import Flags, Origin, Setting, Settings, Value
 
-# Whether a request is as long as the context was before LongRoPE stretched it, unless the user asks for more.
-_UNSTRETCHED: Final = Since(
-    {
-        "0.6.0": False,  # config.py
-        "0.11.1": True,  # config/model.py
-    }
-)
 _UNLIMITED: Final = 1 << 30  # tokens of context: so long that it does not limit a step
 
 
@@ -40,7 +33,7 @@ def resolve(flags: Flags, *, device: Device, release: Release, context_tokens: i
 
 def longest(geometry: Geometry, release: Release) -> int:
     """Tokens of the longest request where the user does not say."""
-    usual = geometry.usual_tokens if _UNSTRETCHED.at(release) else None
+    usual = geometry.usual_tokens if facts.unstretched.at(release) else None
     return geometry.context_tokens if usual is None else usual
 
 

@@ -157,8 +157,17 @@ class Weigher:
         return four.gpt_oss_pad(self._kit) if gpt_oss else four.deepseek_pad(self._kit)
 
 
+_BESIDE: Final = ("re:vision_tower\\.", "re:mm_projector\\.")
+
+
 def _as_served(geometry: Geometry, quantization: Quantization) -> Quantization:
-    """Kimi K3 calls its MXFP4 experts compressed-tensors; the engine reads them as MXFP4 (models/config.py)."""
+    """As the engine takes what the config says, where it knows better.
+
+    Kimi K3 calls its MXFP4 experts compressed-tensors; the engine reads them as MXFP4 (models/config.py). The tower of
+    Kimi K2.5 stays as it is under compressed-tensors, whatever that ignores (models/kimi_k25.py).
+    """
+    if geometry.architecture.startswith("KimiK25") and quantization.method is Method.GROUPS:
+        return replace(quantization, ignore=(*quantization.ignore, *_BESIDE))
     schemes = {target.scheme for target in quantization.targets}
     formats = {scheme.format for scheme in schemes if scheme is not None}
     if not geometry.architecture.startswith("KimiK3") or formats != {Format.MXFP4}:

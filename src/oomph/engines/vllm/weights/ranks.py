@@ -61,7 +61,8 @@ def part_outputs(part: Part, ranks: int, what: str) -> int:
 
 def dividing(matrix: Matrix, ranks: Ranks) -> int:
     """How many ranks divide a matrix between them."""
-    return 1 if matrix.with_tokens and ranks.divides_tokens else ranks.tensor
+    uneven = matrix.heads is not None and matrix.heads % ranks.tensor != 0
+    return 1 if uneven or (matrix.with_tokens and ranks.divides_tokens) else ranks.tensor
 
 
 def on_rank(matrix: Matrix, ranks: int) -> tuple[int, tuple[int, ...]]:

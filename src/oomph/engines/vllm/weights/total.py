@@ -14,6 +14,7 @@ from oomph.engines.vllm.weights.kit import Kit
 from oomph.engines.vllm.weights.plain import elements, size
 from oomph.engines.vllm.weights.ranks import Ranks, stages
 from oomph.engines.vllm.weights.served import served
+from oomph.errors import UsageError
 from oomph.ledger.geometry import Geometry, Layer
 from oomph.ledger.quantization import Quantization
 from oomph.ledger.weights import Piece, Table
@@ -54,6 +55,13 @@ def total(
     return Bytes(whole + _layers(geometry, ranks, weigh))
 
 
+def draft(geometry: Geometry, ranks: Ranks) -> Bytes:
+    """What layers that guess ahead add, once words and head are shared; in the model's own format."""
+    dtype = served(geometry)
+    pieces = [piece for layer in geometry.draft for piece in layer.weights]
+    return Bytes(sum(size(piece, ranks, dtype) for piece in (*pieces, *geometry.draft_extra)))
+
+
 def parameters(geometry: Geometry) -> int:
     """How many numbers the whole model has, its towers included."""
     alone = Ranks()
@@ -87,7 +95,11 @@ def _mine(geometry: Geometry, ranks: Ranks) -> tuple[int, tuple[Layer, ...]]:
     """The first layer of this stage, and all of its layers."""
     counts = stages(len(geometry.layers), ranks.pipeline)
     begin = sum(counts[: ranks.stage])
-    return begin, geometry.layers[begin : begin + counts[ranks.stage]]
+    mine = geometry.layers[begin : begin + counts[ranks.stage]]
+    if begin and any(layer.shares is not None and layer.shares < begin for layer in mine):
+        message = f"layers share a cache with layers of another stage of {ranks.pipeline}: vLLM refuses to start"
+        raise UsageError(message)
+    return begin, mine
 
 
 def _layers(geometry: Geometry, ranks: Ranks, weigh: Callable[[Piece], int]) -> int:
