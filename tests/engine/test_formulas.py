@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from engine.pipe import RELEASES, Bench, Judge
 from oomph.engines.history import release
-from oomph.engines.vllm import facts, notation
+from oomph.engines.vllm import facts
 from oomph.engines.vllm.forecast import start_check
 from oomph.engines.vllm.formulas import budget, pages
+from oomph.engines.vllm.given import human
 from oomph.engines.vllm.lines import spoken
 from oomph.ledger.device import Device
 from oomph.ledger.gate import Verdict
@@ -238,7 +239,7 @@ NUMBERS = st.from_regex(r"[0-9]{1,6}(\.[0-9]{1,3})?[kKmMgG]?", fullmatch=True)
 
 def our_number(case: Case) -> object:
     try:
-        return notation.human(str(case["text"]))
+        return human(str(case["text"]))
     except ValueError:
         return REFUSED
 

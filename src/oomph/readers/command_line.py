@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from oomph.engines.history import Release
-from oomph.engines.vllm import notation
 from oomph.engines.vllm.flags.find import find
 from oomph.engines.vllm.flags.flag import Flag, Kind
+from oomph.engines.vllm.given import human
 from oomph.errors import UsageError
 from oomph.ledger.settings import Flags, Value
 
@@ -100,9 +100,9 @@ def _value(flag: Flag, name: str, values: list[str]) -> Value:
 def _number(flag: Flag, text: str) -> Value:
     match flag.kind:
         case Kind.WHOLE:
-            return notation.human(text) if flag.name in _SIZES else int(text)
+            return human(text) if flag.name in _SIZES else int(text)
         case Kind.HUMAN:
-            return -1 if text == "auto" else notation.human(text)
+            return -1 if text == "auto" else human(text)
         case Kind.FRACTION:
             return float(text)
         case _:

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oomph.engines.vllm import notation
+from oomph.engines.vllm.given import human
 from oomph.units import GIB, MIB
 from strategies import sizes
 
@@ -20,17 +21,17 @@ from strategies import sizes
     ],
 )
 def test_lower_case_counts_in_thousands_and_upper_case_in_1024s(text: str, number: int) -> None:
-    assert notation.human(text) == number
+    assert human(text) == number
 
 
 def test_a_fraction_goes_through_a_float_as_it_does_in_vllm() -> None:
-    assert notation.human("1.001m") == int(1.001 * 10**6) == 1000999
+    assert human("1.001m") == int(1.001 * 10**6) == 1000999
 
 
 @pytest.mark.parametrize("text", ["1.5G", "5GiB", "", "k", "1e3", "--1", "9" * 30])
 def test_what_vllm_would_not_take_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="vLLM"):
-        notation.human(text)
+        human(text)
 
 
 @given(sizes, st.integers(0, 4))

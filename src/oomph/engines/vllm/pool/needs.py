@@ -4,12 +4,14 @@ Knows what each release adds up: layers, the first group, or all groups. Does no
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from oomph.engines.vllm.pool.blocks import is_packed, slots_per_tuple, tuple_pages
 from oomph.engines.vllm.pool.group import Groups, Layers
-from oomph.engines.vllm.pool.limits import Limits
+from oomph.engines.vllm.pool.limits import Layout, Limits
 from oomph.engines.vllm.pool.requests import group_pages, pages
 from oomph.engines.vllm.pool.rules import Rules
+from oomph.ledger.same import Same
 
 
 def of_layers(layers: Layers, limits: Limits, length: int, rules: Rules) -> int:
@@ -21,14 +23,14 @@ def of_first_group(groups: Groups, limits: Limits, length: int, rules: Rules) ->
     """The blocks of the first group only, as if the others took none."""
     if len(groups) == 1 and groups[0].each is not None:
         return of_layers(groups[0].each, limits, length, rules)
-    return rules.bytes_per_block(groups, limits.layout) * group_pages(groups[0], limits, length, rules)
+    return _bytes_per_block(Same(groups), limits.layout, Same(rules)) * group_pages(groups[0], limits, length, rules)
 
 
 def of_every_group(groups: Groups, limits: Limits, length: int, rules: Rules) -> int:
     """The blocks of all groups, each as large as all slots."""
     if len(groups) == 1 and groups[0].each is not None:
         return of_layers(groups[0].each, limits, length, rules)
-    return rules.bytes_per_block(groups, limits.layout) * blocks(groups, limits, length, rules)
+    return _bytes_per_block(Same(groups), limits.layout, Same(rules)) * blocks(groups, limits, length, rules)
 
 
 def of_every_group_or_tuple(groups: Groups, limits: Limits, length: int, rules: Rules) -> int:
@@ -40,7 +42,13 @@ def of_every_group_or_tuple(groups: Groups, limits: Limits, length: int, rules: 
 
 def of_blocks(groups: Groups, limits: Limits, length: int, rules: Rules) -> int:
     """The blocks of all groups, each as large as a block of the pool."""
-    return rules.bytes_per_block(groups, limits.layout) * blocks(groups, limits, length, rules)
+    return _bytes_per_block(Same(groups), limits.layout, Same(rules)) * blocks(groups, limits, length, rules)
+
+
+@lru_cache(maxsize=256)
+def _bytes_per_block(groups: Same[Groups], layout: Layout, rules: Same[Rules]) -> int:
+    """Remembered, because the longest request that fits is found by asking for many lengths."""
+    return rules.it.bytes_per_block(groups.it, layout)
 
 
 def blocks(groups: Groups, limits: Limits, length: int, rules: Rules) -> int:
