@@ -83,15 +83,7 @@ def _delta(keeps: Delta, hidden: int, *, name: str = "self_attn") -> tuple[Piece
         divide=Divide.OUTPUTS,
         sources=tuple(f"{name}.{part}_proj" for part in ("q", "k", "v", "b", "f_a")),
     )
-    convolution = Matrix(
-        name=f"{name}.conv1d",
-        inputs=keeps.kernel,
-        parts=(Part(outputs=width),) * 3,
-        divide=Divide.OUTPUTS,
-        plain=True,
-        sources=tuple(f"{name}.{part}_conv1d" for part in "qkv"),
-        dtype=Dtype.F32,
-    )
+    convolution = pieces.three_windows(name, width, keeps.kernel)
     return (
         into,
         convolution,

@@ -104,6 +104,19 @@ def routed(
     return router, *corrects, Experts(name=f"{name}.experts", count=count, hidden=hidden, inner=inner, bias=bias)
 
 
+def three_windows(name: str, width: int, kernel: int) -> Matrix:
+    """The short convolutions of queries, keys and values in one, kept in 32 bits and never quantized."""
+    return Matrix(
+        name=f"{name}.conv1d",
+        inputs=kernel,
+        parts=(Part(outputs=width),) * 3,
+        divide=Divide.OUTPUTS,
+        plain=True,
+        sources=tuple(f"{name}.{part}_conv1d" for part in "qkv"),
+        dtype=Dtype.F32,
+    )
+
+
 def words(vocabulary: int, hidden: int, *, name: str = "model.embed_tokens") -> tuple[Piece, ...]:
     """The table of words."""
     return (Table(name=name, rows=vocabulary, width=hidden),)

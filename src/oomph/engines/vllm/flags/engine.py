@@ -6,18 +6,7 @@ One line per flag: its name, what it takes, the release that brought it and the 
 
 from typing import Final
 
-from oomph.engines.vllm.flags.flag import Flag, flag
-from oomph.engines.vllm.flags.flag import Kind as _Kind
-
-CHOICE, FRACTION, HUMAN, JSON, SWITCH, TEXT, WHOLE = (
-    _Kind.CHOICE,
-    _Kind.FRACTION,
-    _Kind.HUMAN,
-    _Kind.JSON,
-    _Kind.SWITCH,
-    _Kind.TEXT,
-    _Kind.WHOLE,
-)
+from oomph.engines.vllm.flags.flag import CHOICE, FRACTION, HUMAN, JSON, SWITCH, TEXT, WHOLE, Flag, flag
 
 ENGINE: Final[tuple[Flag, ...]] = (
     flag("--additional-config", JSON, "0.7.3"),  # engine/arg_utils.py

@@ -19,6 +19,11 @@ class Kind(StrEnum):
     TEXT = "text"
 
 
+# As the tables write them.
+CHOICE, FRACTION, HUMAN, JSON = Kind.CHOICE, Kind.FRACTION, Kind.HUMAN, Kind.JSON
+SWITCH, TEXT, WHOLE = Kind.SWITCH, Kind.TEXT, Kind.WHOLE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
     """One flag of the command line."""
