@@ -93,6 +93,17 @@ def test_beside_a_flag_that_is_not_modelled_no_gate_is_judged_by_the_weights(
     assert any("is not computed yet" in warning for warning in plan["warnings"])
 
 
+def test_a_given_pool_that_holds_no_request_fails_at_one_request(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["vllm", "serve", QWEN, "--kv-cache-memory-bytes", "2G"]
+    status = main(["plan", "--gpu", "b200", "--release", "0.19.1", "--json", "--", *words])
+    plan = json.loads(capsys.readouterr().out)
+
+    assert status == 1
+    assert (plan["verdict"], plan["gate"], plan["kv"]) == ("overflows", "one-request", None)
+    assert plan["gates"][-1]["has"]["low"] == 2 << 30
+    assert "one request of 262,144 tokens takes" in plan["gates"][-1]["because"]
+
+
 def test_what_only_a_measurement_can_tell_is_status_3(capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["plan", "--gpu", "24GiB", "--", "vllm", "serve", "--gpu-memory-utilization", "0.98"])
 

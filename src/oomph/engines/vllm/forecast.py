@@ -26,7 +26,7 @@ from oomph.ledger.device import Capability, Device
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate, Step, Verdict
 from oomph.ledger.geometry import Geometry
-from oomph.ledger.kv import GraphProfile
+from oomph.ledger.kv import GraphProfile, KvPool
 from oomph.ledger.ledger import Account, Basis, Entry, Ledger, weakest
 from oomph.ledger.quantization import Quantization
 from oomph.ledger.same import Same
@@ -135,14 +135,19 @@ def _with_model(plain: Forecast, flags: Flags, model: Model, release: Release) -
     )
     given = flags.get("kv_cache_memory_bytes")
     pool = kv.pool(kept, release, available=Bytes(given) if isinstance(given, int) else None)
-    refused = f"the pool cannot be planned: {pool.reason}" if isinstance(pool, Refusal) else None
+    unplanned = isinstance(pool, Refusal) and pool.need is None
+    refused = f"the pool cannot be planned: {pool.reason}" if isinstance(pool, Refusal) and unplanned else None
     weights = model.weights or loaded(model, flags, plain)
     unread = not_modelled(flags)
     profile = kv.graph_profile(kept, plain.settings, release)
     return replace(
         plain,
         basis=Basis.ASSUMED if unread else plain.basis,
-        gates=(*plain.gates, *(() if unread else surely_failing(plain.device, weights, profile))),
+        gates=(
+            *plain.gates,
+            *(() if unread else surely_failing(plain.device, weights, profile)),
+            *_one_request(pool, plain.settings),
+        ),
         geometry=model.geometry,
         parameters=_parameters(Same(model.geometry)),
         ledger=Ledger((weights,)),
@@ -150,6 +155,22 @@ def _with_model(plain: Forecast, flags: Flags, model: Model, release: Release) -
         graph_profile=profile,
         warnings=tuple(filter(None, (*plain.warnings, refused, unread, _disagreement(model)))),
     )
+
+
+def _one_request(pool: KvPool | Refusal, settings: Settings) -> Iterator[Gate]:
+    """A pool of a given size that cannot hold one request of the longest length."""
+    if isinstance(pool, Refusal) and pool.need is not None and pool.available is not None:
+        fitting = "" if pool.fitting_tokens is None else f"; {pool.fitting_tokens:,} tokens would fit"
+        yield Gate(
+            step=Step.ONE_REQUEST,
+            needs=Bounds(pool.need),
+            has=Bounds(pool.available),
+            because=(
+                f"one request of {settings.whole('max_model_len'):,} tokens takes {pool.need.up}, "
+                f"the pool has {pool.available.down}{fitting}"
+            ),
+            inert=("--gpu-memory-utilization",),
+        )
 
 
 def surely_failing(device: Device, weights: Entry, profile: GraphProfile | None) -> Iterator[Gate]:
