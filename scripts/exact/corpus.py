@@ -13,8 +13,8 @@ from typing import Final
 
 from exact.loaded import adapters, loaded
 from exact.subjects import MODELS, ROOT
-from oomph.architectures.quantization import quantization
 from oomph.architectures.registry import geometry
+from oomph.architectures.stored.quantization import quantization
 from oomph.engines.vllm.weights.kit import Kit
 from oomph.engines.vllm.weights.ranks import Ranks
 from oomph.engines.vllm.weights.served import served

@@ -12,8 +12,8 @@ from exact import layers, pools
 from exact.engine import Asked
 from exact.figures import Comparison, Figures
 from exact.subjects import DEVICE, POOLS, RELEASE, Setting
-from oomph.architectures.quantization import quantization
 from oomph.architectures.registry import geometry
+from oomph.architectures.stored.quantization import quantization
 from oomph.engines.history import release
 from oomph.engines.vllm import kv
 from oomph.engines.vllm.pool.plan import plan

@@ -7,8 +7,8 @@ rounds each of them, and every kind of rotary embedding keeps a table of cosines
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from oomph.architectures.quantization import quantization as formats
 from oomph.architectures.registry import geometry as architecture
+from oomph.architectures.stored.quantization import quantization as formats
 from oomph.engines.vllm.formulas.allocator import held
 from oomph.engines.vllm.weights import ranks as on
 from oomph.engines.vllm.weights.kit import Kit

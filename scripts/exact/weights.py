@@ -5,8 +5,8 @@ from typing import Final
 from exact.figures import Comparison, Figures
 from exact.kv import Case
 from exact.subjects import RELEASE
-from oomph.architectures.quantization import quantization
 from oomph.architectures.registry import geometry
+from oomph.architectures.stored.quantization import quantization
 from oomph.engines.vllm.weights.kit import Kit
 from oomph.engines.vllm.weights.ranks import Ranks
 from oomph.engines.vllm.weights.total import total

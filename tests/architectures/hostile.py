@@ -18,8 +18,8 @@ from random import Random
 from typing import Final, cast
 
 from architectures.small_configs import SMALL, Config
-from oomph.architectures.quantization import quantization
 from oomph.architectures.registry import FILES, geometry
+from oomph.architectures.stored.quantization import quantization
 from oomph.engines.history import release
 from oomph.engines.vllm import kv
 from oomph.engines.vllm.resolve import resolve

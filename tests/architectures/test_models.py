@@ -11,8 +11,8 @@ from typing import Final
 import pytest
 
 from architectures import hostile, small_configs
-from oomph.architectures.quantization import quantization
 from oomph.architectures.registry import geometry
+from oomph.architectures.stored.quantization import quantization
 from oomph.engines.vllm.weights.ranks import Ranks
 from oomph.engines.vllm.weights.total import total
 from oomph.errors import OomphError, UnknownArchitecture, UnreadableError

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oomph.architectures.quantization import quantization
-from oomph.architectures.quantization_words import seen
+from oomph.architectures.stored.quantization import quantization
+from oomph.architectures.stored.words import seen
 from oomph.errors import UnreadableError
 from oomph.ledger.checkpoint import Checkpoint, Tensor
 from oomph.ledger.dtype import Dtype

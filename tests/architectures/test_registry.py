@@ -24,7 +24,7 @@ def test_a_file_reads_the_architectures_that_it_is_named_for(file: str) -> None:
 
 def test_every_tower_belongs_to_an_architecture_that_is_read() -> None:
     assert {name for names in FILES.values() for name in names} >= TOWERS
-    assert set(import_module("oomph.architectures.towers_more").TOWERS) == TOWERS
+    assert set(import_module("oomph.architectures.towers_by_name").TOWERS) == TOWERS
 
 
 def test_the_readme_counts_them_right() -> None:

@@ -15,7 +15,7 @@ from oomph.ledger.geometry import Geometry
 from oomph.ledger.quantization import Quantization
 
 FILES: Final[Mapping[str, tuple[str, ...]]] = {
-    "blocks": ("DeciLMForCausalLM",),
+    "decilm": ("DeciLMForCausalLM",),
     "compressed": ("DeepseekV4ForCausalLM",),
     "convolution": (
         "Lfm2ForCausalLM",
@@ -78,7 +78,7 @@ FILES: Final[Mapping[str, tuple[str, ...]]] = {
         "Step3p7ForConditionalGeneration",
     ),
     "gemma4": ("Gemma4ForCausalLM",),
-    "kimi": ("KimiK3ForConditionalGeneration",),
+    "kimi_k3": ("KimiK3ForConditionalGeneration",),
     "kimi_linear": ("KimiLinearForCausalLM",),
     "latent": (
         "DeepseekV2ForCausalLM",
@@ -90,7 +90,7 @@ FILES: Final[Mapping[str, tuple[str, ...]]] = {
         "MiniMaxM1ForCausalLM",
         "MiniMaxText01ForCausalLM",
     ),
-    "minimax": (
+    "minimax_m3": (
         "MiniMaxM3SparseForCausalLM",
         "MiniMaxM3SparseForConditionalGeneration",
     ),
@@ -104,7 +104,7 @@ FILES: Final[Mapping[str, tuple[str, ...]]] = {
         "Qwen2_5_VLForConditionalGeneration",
         "Qwen3VLForConditionalGeneration",
     ),
-    "older": (
+    "own_names": (
         "ExaoneForCausalLM",
         "FalconForCausalLM",
         "GPT2LMHeadModel",
@@ -183,12 +183,12 @@ def quantization(
     said = (fields, inner) if isinstance(inner, dict) else (fields,)
     if companion is None and not any(name in each for each in said for name in _STORED):
         return None
-    found: Quantization | None = import_module("oomph.architectures.quantization").quantization(
+    found: Quantization | None = import_module("oomph.architectures.stored.quantization").quantization(
         fields, companion, where
     )
     if found is None or checkpoint is None:
         return found
-    seen: Quantization = import_module("oomph.architectures.quantization_words").seen(found, checkpoint)
+    seen: Quantization = import_module("oomph.architectures.stored.words").seen(found, checkpoint)
     return seen
 
 
@@ -202,7 +202,7 @@ def _read(name: str, config: Config) -> Geometry:
         found = replace(found, usual_tokens=usual)
     if name not in TOWERS:
         return found
-    towers = import_module("oomph.architectures.towers_more").TOWERS[name](config)
+    towers = import_module("oomph.architectures.towers_by_name").TOWERS[name](config)
     return replace(found, towers=found.towers + towers)
 
 

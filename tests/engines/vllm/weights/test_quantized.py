@@ -2,8 +2,8 @@
 
 import pytest
 
-from oomph.architectures.quantization import quantization
 from oomph.architectures.registry import geometry
+from oomph.architectures.stored.quantization import quantization
 from oomph.engines.vllm.weights.formats import four, fp8, whole
 from oomph.engines.vllm.weights.formats.four import Pad
 from oomph.engines.vllm.weights.formats.shapes import Share, Stored

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from oomph.architectures.config import Config
-from oomph.architectures.quantization_words import names, table
+from oomph.architectures.stored.words import names, table
 from oomph.ledger.quantization import Format, Grain, Inputs, Method, Quantization, Scheme, Target
 
 _TENSOR: Final = Scheme(format=Format.FP8, bits=8, inputs=Inputs.STATIC)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from oomph.architectures import quantization_groups, quantization_modelopt, quantization_words
 from oomph.architectures.config import Config
+from oomph.architectures.stored import groups, modelopt, words
 from oomph.ledger.dtype import Dtype
 from oomph.ledger.quantization import Format, Grain, Inputs, Method, Quantization, Scheme
 
@@ -68,7 +68,7 @@ def fp8(section: Config) -> Quantization:
     block = _block(section)
     if block is not None and scheme == "static":
         raise section.refusal("activation_scheme", "blocks have dynamic scales")
-    ignored = quantization_words.names(section, "ignored_layers")
+    ignored = words.names(section, "ignored_layers")
     return Quantization(
         method=Method.FP8,
         scheme=Scheme(
@@ -78,7 +78,7 @@ def fp8(section: Config) -> Quantization:
             block=block,
             inputs=Inputs(scheme),
         ),
-        ignore=ignored or quantization_words.names(section, "modules_to_not_convert"),
+        ignore=ignored or words.names(section, "modules_to_not_convert"),
     )
 
 
@@ -103,7 +103,7 @@ def _deepseek(config: Config, section: Config, found: Quantization) -> Quantizat
     algorithm = section.text("moe_quant_algo", default="").upper()
     experts = Scheme(format=Format.MXFP4, bits=4, group=32, grain=Grain.GROUP)
     if algorithm == "NVFP4":
-        experts = quantization_modelopt.nvfp4(16)
+        experts = modelopt.nvfp4(16)
     elif algorithm:
         raise section.refusal("moe_quant_algo", f"{algorithm!r:.40} is not known")
     return replace(found, scheme=replace(found.scheme, scale=Dtype.F8_E8M0), experts=experts)
@@ -119,13 +119,13 @@ _READERS: Final[Mapping[str, Callable[[Config], Quantization]]] = {
     "fp8": fp8,
     "mxfp4": mxfp4,
     "gpt_oss_mxfp4": mxfp4,
-    "compressed-tensors": quantization_groups.read,
-    "modelopt": quantization_modelopt.read,
-    "modelopt_fp4": quantization_modelopt.read,
-    "modelopt_mxfp8": quantization_modelopt.read,
-    "modelopt_mixed": quantization_modelopt.read,
-    "mxfp8": quantization_modelopt.mxfp8,
-    "gptq": quantization_words.gptq,
-    "awq": quantization_words.awq,
-    "auto-round": quantization_words.rounded,
+    "compressed-tensors": groups.read,
+    "modelopt": modelopt.read,
+    "modelopt_fp4": modelopt.read,
+    "modelopt_mxfp8": modelopt.read,
+    "modelopt_mixed": modelopt.read,
+    "mxfp8": modelopt.mxfp8,
+    "gptq": words.gptq,
+    "awq": words.awq,
+    "auto-round": words.rounded,
 }

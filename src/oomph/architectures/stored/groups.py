@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from oomph.architectures.config import Config
-from oomph.architectures.quantization_words import MOST_NAMES, MOST_RULES, names, pattern
+from oomph.architectures.stored.words import MOST_NAMES, MOST_RULES, names, pattern
 from oomph.ledger.quantization import Format, Grain, Inputs, Method, Quantization, Scheme, Target
 
 _ACTIVATED: Final = frozenset({"naive-quantized", "int-quantized", "float-quantized", "nvfp4-pack-quantized"})
