@@ -33,3 +33,13 @@ def test_a_fraction_is_a_number_but_no_whole_one() -> None:
     assert settings.number("gpu_memory_utilization") == 0.9
     with pytest.raises(TypeError, match="not a whole number"):
         settings.whole("gpu_memory_utilization")
+
+
+def test_what_was_given_is_read_as_what_it_is_or_not_at_all() -> None:
+    given = Flags({"max_model_len": -1, "block_size": 0, "max_num_seqs": 16, "enforce_eager": True, "dtype": "auto"})
+
+    assert [given.whole(name) for name in given] == [-1, 0, 16, None, None]
+    assert [given.positive(name) for name in given] == [None, None, 16, None, None]
+    assert (given.count("max_num_seqs"), given.count("block_size"), given.count("tensor_parallel_size")) == (16, 1, 1)
+    assert given.switch("enforce_eager", default=False)
+    assert given.switch("dtype", default=True)

@@ -41,6 +41,25 @@ class Flags(Mapping[str, Value]):
     def __repr__(self) -> str:
         return f"Flags({self._given})"
 
+    def whole(self, name: str) -> int | None:
+        """A whole number that was given; None where none was, or something else."""
+        value = self.get(name)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def positive(self, name: str) -> int | None:
+        """A whole number above 0 that was given; 0 and below leave the choice to the engine."""
+        value = self.whole(name)
+        return value if value is not None and value > 0 else None
+
+    def count(self, name: str) -> int:
+        """Of things of which there is one where nobody says: ranks, stages."""
+        return self.positive(name) or 1
+
+    def switch(self, name: str, *, default: bool) -> bool:
+        """Whether something is asked for."""
+        value = self.get(name)
+        return value if isinstance(value, bool) else default
+
     def but(self, **changes: Value) -> "Flags":
         """The same flags with these changed: what a remedy is tried with."""
         return Flags({**self._given, **changes})

@@ -5,7 +5,7 @@ added here, in the order in which it is met.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -16,6 +16,7 @@ from oomph.engines.vllm.pool.refusal import Refusal
 from oomph.engines.vllm.releases import HISTORY
 from oomph.engines.vllm.resolve import longest, resolve
 from oomph.engines.vllm.speculation import speculation
+from oomph.engines.vllm.unread import not_modelled
 from oomph.engines.vllm.weights.headers import held
 from oomph.engines.vllm.weights.kit import Kit
 from oomph.engines.vllm.weights.ranks import Ranks
@@ -30,7 +31,7 @@ from oomph.ledger.kv import GraphProfile, KvPool
 from oomph.ledger.ledger import Account, Basis, Entry, Ledger, weakest
 from oomph.ledger.quantization import Quantization
 from oomph.ledger.same import Same
-from oomph.ledger.settings import Flags, Settings, Value
+from oomph.ledger.settings import Flags, Settings
 from oomph.units import MIB, Bounds, Bytes
 
 # A CUDA context and the handles of its libraries, on a device on which nobody else is: seen between these in public
@@ -203,7 +204,7 @@ def surely_failing(device: Device, weights: Entry, profile: GraphProfile | None)
 
 def loaded(model: Model, flags: Flags, plain: Forecast) -> Entry:
     """The weights of the heaviest rank, as the geometry gives them."""
-    tensor, pipeline = (_count(flags, f"{kind}_parallel_size") for kind in ("tensor", "pipeline"))
+    tensor, pipeline = (flags.count(f"{kind}_parallel_size") for kind in ("tensor", "pipeline"))
     heaviest = _heaviest(
         Same(model),
         Ranks(tensor=tensor, pipeline=pipeline, experts_whole=flags.get("enable_expert_parallel") is True),
@@ -236,46 +237,8 @@ def _parameters(geometry: Same[Geometry]) -> int:
     return parameters(geometry.it)
 
 
-# Flags that move bytes in ways that are not computed yet, by the value that moves none.
-_NOT_MODELLED: Final[Mapping[str, Value]] = {
-    "dtype": "auto",
-    "quantization": None,
-    "cpu_offload_gb": 0.0,
-    "cpu_offload_params": None,
-    "offload_backend": None,
-    "offload_group_size": 0,
-    "hf_overrides": None,
-    "hf_config_path": None,
-    "enable_lora": False,
-    "config": None,
-    "compilation_config": None,
-    "optimization_level": 2,
-    "performance_mode": "balanced",
-    "decode_context_parallel_size": 1,
-    "prefill_context_parallel_size": 1,
-    "data_parallel_size": 1,
-    "load_format": "auto",
-    "enable_eplb": False,
-    "kv_transfer_config": None,
-    "use_replayssm": False,
-    "kv_cache_dtype_skip_layers": None,
-}
-
-
-def not_modelled(flags: Flags) -> str | None:
-    """What to say of flags whose effect is missing from the figures; no verdict is sure beside them."""
-    unread = [name for name, value in _NOT_MODELLED.items() if name in flags and flags[name] != value]
-    guessed = speculation(flags)
-    if guessed.tokens and not guessed.by_own_layers:
-        unread.append("speculative_config")
-    if not unread:
-        return None
-    named = ", ".join("--" + name.replace("_", "-") for name in unread)
-    return f"what {named} changes is not computed yet: the figures are as without it, and no gate is judged by them"
-
-
 def _refuse_too_few(flags: Flags, devices: int) -> None:
-    wanted = _count(flags, "tensor_parallel_size") * _count(flags, "pipeline_parallel_size")
+    wanted = flags.count("tensor_parallel_size") * flags.count("pipeline_parallel_size")
     if wanted > devices:
         message = f"{wanted} ranks need as many GPUs, but --gpu names {devices} (write --gpu 'NAME x{wanted}')"
         raise UsageError(message)
@@ -290,8 +253,3 @@ def _disagreement(model: Model) -> str | None:
     if abs(stored - derived) <= _AGREE * derived:
         return None
     return f"the checkpoint holds {stored} of weights, its config speaks of {derived}: one of them is not this model's"
-
-
-def _count(flags: Flags, name: str) -> int:
-    value = flags.get(name)
-    return value if isinstance(value, int) and value > 0 else 1

@@ -56,15 +56,15 @@ def kept(
 ) -> Kept:
     """A model's caches and limits, as these settings have them; `narrow`: its checkpoint brings scales for 8 bits."""
     guessed = speculation(flags)
-    refuse_uneven(geometry, _count(flags, "tensor_parallel_size"))
+    refuse_uneven(geometry, flags.count("tensor_parallel_size"))
     recurrent = _recurrent(Same(geometry))
     mode = _state_mode(flags, release) if recurrent else StateMode.NONE
     length = settings.whole("max_model_len")
     keeping = Keeping(
         release=release,
-        ranks=_count(flags, "tensor_parallel_size"),
+        ranks=flags.count("tensor_parallel_size"),
         kept=_format(flags, narrow=narrow),
-        block_tokens=_given(flags, "block_size"),
+        block_tokens=flags.positive("block_size"),
         guessed=guessed.tokens,
         mode=mode,
         window_dtype=_dtype(flags, "mamba_cache_dtype"),
@@ -72,20 +72,20 @@ def kept(
         capability=device.capability,
         context_tokens=length,
     )
-    stages = _count(flags, "pipeline_parallel_size")
+    stages = flags.count("pipeline_parallel_size")
     second = facts.second_runner.at(release)(kind(geometry, quantized=quantized))
     limits = Limits(
         context_tokens=length,
         step_tokens=settings.whole("max_num_batched_tokens"),
         batches_in_flight=facts.batches_in_flight.at(release)(
             ranks=stages,
-            overlapped=_switch(flags, "async_scheduling", default=facts.async_scheduling.at(release)),
+            overlapped=flags.switch("async_scheduling", default=facts.async_scheduling.at(release)),
             second_runner=second,
         ),
         state_mode=mode,
         layout=Layout.BLHNC if _compressed(Same(geometry)) else Layout.LBNHC,
-        override_blocks=_given(flags, "num_gpu_blocks_override"),
-        hybrid=not _switch(flags, "disable_hybrid_kv_cache_manager", default=False),
+        override_blocks=flags.positive("num_gpu_blocks_override"),
+        hybrid=not flags.switch("disable_hybrid_kv_cache_manager", default=False),
         auto_length=flags.get("max_model_len") == -1,
     )
     return Kept(layers=caches(geometry, keeping), limits=limits, second_runner=second)
@@ -171,7 +171,7 @@ def _state_mode(flags: Flags, release: Release) -> StateMode:
     given = flags.get("mamba_cache_mode")
     if isinstance(given, str):
         return StateMode(given)
-    cached = _switch(flags, "enable_prefix_caching", default=facts.prefix_caching_of_hybrids.at(release))
+    cached = flags.switch("enable_prefix_caching", default=facts.prefix_caching_of_hybrids.at(release))
     return StateMode.ALIGN if cached else StateMode.NONE
 
 
@@ -187,17 +187,3 @@ def _format(flags: Flags, *, narrow: bool) -> KvFormat | None:
 
 def _dtype(flags: Flags, name: str) -> Dtype | None:
     return _DTYPES.get(str(flags.get(name, "auto")))
-
-
-def _count(flags: Flags, name: str) -> int:
-    return _given(flags, name) or 1
-
-
-def _given(flags: Flags, name: str) -> int | None:
-    value = flags.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
-def _switch(flags: Flags, name: str, *, default: bool) -> bool:
-    value = flags.get(name)
-    return value if isinstance(value, bool) else default

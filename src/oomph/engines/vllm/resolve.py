@@ -43,7 +43,7 @@ def _default(value: Value, release: Release) -> Setting:
 
 def _length(flags: Flags, context_tokens: int | None) -> Setting | None:
     """The longest request: as given, else as long as the model allows; -1 asks for the longest that fits."""
-    given = _whole(flags.get("max_model_len"))
+    given = flags.whole("max_model_len")
     if given is not None and given > 0:
         return Setting(value=given, origin=Origin.GIVEN)
     if context_tokens is None:
@@ -55,8 +55,8 @@ def _batch(flags: Flags, *, device: Device, release: Release, context_tokens: in
     default = facts.batch.at(release)(device, Usage.SERVER)
     batch = facts.batch_limits.at(release)(
         default,
-        sequences=_whole(flags.get("max_num_seqs")),
-        tokens=_whole(flags.get("max_num_batched_tokens")),
+        sequences=flags.whole("max_num_seqs"),
+        tokens=flags.whole("max_num_batched_tokens"),
         context_tokens=context_tokens,
     )
     because = f"default of {release} for {device.name}"
@@ -87,7 +87,3 @@ def _captures(settings: Settings, flags: Flags, *, device: Device, release: Rele
     from_what = "max_num_seqs, max_num_batched_tokens" + (f" and {guessed} guessed tokens" if guessed else "")
     because = "given, within one step" if given else f"grid of {release} for {from_what}"
     return {"cudagraph_capture_sizes": Setting(value=sizes, origin=Origin.DERIVED, because=because)}
-
-
-def _whole(value: Value) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
