@@ -12,9 +12,11 @@ from engine.pipe import RELEASES, Bench, Judge
 from oomph.engines.history import release
 from oomph.engines.vllm import facts
 from oomph.engines.vllm.forecast import start_check
-from oomph.engines.vllm.formulas import budget, pages
+from oomph.engines.vllm.formulas import budget
 from oomph.engines.vllm.given import human
 from oomph.engines.vllm.lines import spoken
+from oomph.engines.vllm.pool import layers
+from oomph.engines.vllm.pool.formats import KvFormat
 from oomph.ledger.device import Device
 from oomph.ledger.gate import Verdict
 from oomph.ledger.geometry import Attention, Latent
@@ -24,7 +26,7 @@ from oomph.units import GIB, MIB, Bounds, Bytes
 Case: TypeAlias = Mapping[str, object]
 REFUSED = "refused"
 
-ITEMSIZE = {"bfloat16": 2, "float32": 4, "fp8": 1}
+DTYPES = ("bfloat16", "float32", "fp8")
 few = settings(max_examples=8, deadline=None)
 
 
@@ -52,7 +54,7 @@ attention_specs = st.fixed_dictionaries(
         "block_tokens": st.sampled_from([16, 32, 64, 128, 544, 1600]),
         "kv_heads": st.integers(1, 64),
         "head_dim": st.sampled_from([64, 80, 96, 128, 192, 256, 576]),
-        "dtype": st.sampled_from(list(ITEMSIZE)),
+        "dtype": st.sampled_from(DTYPES),
     }
 ).map(lambda spec: spec | KEPT[str(spec["kind"])])
 
@@ -61,20 +63,31 @@ latent_specs = st.fixed_dictionaries(
         "kind": st.just("mla"),
         "block_tokens": st.sampled_from([16, 32, 64, 128]),
         "head_dim": st.integers(2, 1024),
-        "dtype": st.sampled_from(list(ITEMSIZE)),
+        "dtype": st.sampled_from(DTYPES),
     }
 )
 
 
-def our_page(case: Case) -> int:
-    spec = case["spec"]
-    assert isinstance(spec, dict)
-    itemsize = ITEMSIZE[spec["dtype"]]
-    if spec["kind"] == "mla":
-        layer = Latent(heads=1, rank=spec["head_dim"] - 1, rope_dim=1)
-        return pages.latent(layer, block_tokens=spec["block_tokens"], itemsize=itemsize)
-    heads = Attention(heads=spec["kv_heads"], kv_heads=spec["kv_heads"], head_dim=spec["head_dim"])
-    return pages.attention(heads, block_tokens=spec["block_tokens"], itemsize=itemsize)
+def our_page(name: str) -> Callable[[Case], int]:
+    asked = release(name)
+
+    def ours(case: Case) -> int:
+        spec = case["spec"]
+        assert isinstance(spec, dict)
+        tokens, kept = spec["block_tokens"], KvFormat(spec["dtype"])
+        if spec["kind"] == "mla":
+            layer = Latent(heads=1, rank=spec["head_dim"] - 1, rope_dim=1)
+            return layers.latent(layer, asked, block_tokens=tokens, kept=kept).page
+        heads = Attention(
+            heads=spec["kv_heads"],
+            kv_heads=spec["kv_heads"],
+            head_dim=spec["head_dim"],
+            window=spec.get("window"),
+            chunk=spec.get("chunk"),
+        )
+        return layers.attention(heads, asked, block_tokens=tokens, kept=kept).page
+
+    return ours
 
 
 specs = many((attention_specs | latent_specs).map(lambda spec: {"spec": spec}))
@@ -85,7 +98,7 @@ def test_a_page_is_vllms_page(name: str, judges: Bench) -> None:
     @few
     @given(specs)
     def equal(cases: list[Case]) -> None:
-        assert differing(judges[name], "page", cases, our_page) == []
+        assert differing(judges[name], "page", cases, our_page(name)) == []
 
     equal()
 
@@ -260,8 +273,10 @@ def test_a_number_on_the_command_line_is_read_as_vllm_reads_it(name: str, judges
 def test_a_page_that_is_one_byte_off_is_caught(judges: Bench) -> None:
     cases = [{"spec": {"kind": "full", "block_tokens": 16, "kv_heads": 8, "head_dim": 128, "dtype": "bfloat16"}}]
 
-    assert differing(judges["0.32.0"], "page", cases, our_page) == []
-    assert differing(judges["0.32.0"], "page", cases, lambda case: our_page(case) + 1) != []
+    right = our_page("0.32.0")
+
+    assert differing(judges["0.32.0"], "page", cases, right) == []
+    assert differing(judges["0.32.0"], "page", cases, lambda case: right(case) + 1) != []
 
 
 @pytest.mark.parametrize("name", ["0.13.0", "0.14.0"])

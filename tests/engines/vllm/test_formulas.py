@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from oomph.engines.history import Release, release
 from oomph.engines.vllm import facts
-from oomph.engines.vllm.formulas import batches, budget, captures, pages, profiling
+from oomph.engines.vllm.formulas import batches, budget, captures, profiling
 from oomph.engines.vllm.formulas.batches import Batch, Usage
 from oomph.engines.vllm.formulas.captures import Wish
+from oomph.engines.vllm.pool import layers
+from oomph.engines.vllm.pool.formats import KvFormat
 from oomph.ledger.catalogue import CATALOGUE
 from oomph.ledger.device import Capability
 from oomph.ledger.geometry import Attention, Latent
@@ -16,6 +18,8 @@ from oomph.units import GIB
 from strategies import releases
 
 LLAMA_8B = Attention(heads=32, kv_heads=8, head_dim=128)
+DEEPSEEK = Latent(heads=128, rank=512, rope_dim=64, indexer_dim=128)
+NEWEST = release("0.32.0")
 
 PROFILE = budget.Profile(
     total=24 * GIB,
@@ -33,21 +37,28 @@ PROFILE = budget.Profile(
 
 
 def test_a_page_of_llama_3_8b_is_64_kib() -> None:
-    assert pages.attention(LLAMA_8B, block_tokens=16, itemsize=2) == 16 * 2 * 8 * 128 * 2 == 65536
+    assert (
+        layers.attention(LLAMA_8B, NEWEST, block_tokens=16, kept=KvFormat.BFLOAT16).page
+        == 16 * 2 * 8 * 128 * 2
+        == 65536
+    )
 
 
 @pytest.mark.parametrize(("ranks", "heads"), [(1, 8), (2, 4), (8, 1), (16, 1)])
 def test_with_more_ranks_than_heads_each_keeps_one(ranks: int, heads: int) -> None:
-    assert pages.attention(LLAMA_8B, block_tokens=16, itemsize=2, ranks=ranks) == heads * 16 * 256 * 2
+    assert (
+        layers.attention(LLAMA_8B, NEWEST, block_tokens=16, kept=KvFormat.BFLOAT16, ranks=ranks).page
+        == heads * 16 * 256 * 2
+    )
 
 
 def test_a_latent_page_of_deepseek_v3_is_73_728_bytes() -> None:
-    assert pages.latent(Latent(heads=128, rank=512, rope_dim=64), block_tokens=64, itemsize=2) == 73728
+    assert layers.latent(DEEPSEEK, NEWEST, block_tokens=64, kept=KvFormat.BFLOAT16).page == 73728
 
 
 def test_a_sparse_page_of_deepseek_v3_2_keeps_656_bytes_a_token_and_its_indexer_132() -> None:
-    assert pages.sparse_latent(block_tokens=64) == 64 * 656
-    assert pages.indexer(block_tokens=64, dim=128) == 64 * 132
+    assert layers.latent(DEEPSEEK, NEWEST, block_tokens=64, kept=KvFormat.FP8_DS_MLA).page == 64 * 656
+    assert layers.indexer(DEEPSEEK, block_tokens=64).page == 64 * 132
 
 
 def test_the_share_of_a_device_is_rounded_up_from_0_14_0_on() -> None:

@@ -7,13 +7,17 @@ layer.
 from dataclasses import replace
 
 from oomph.engines.history import Release
-from oomph.engines.vllm.formulas.pages import heads_on_rank
 from oomph.engines.vllm.pool import facts, formats
 from oomph.engines.vllm.pool.caches import AttentionCache, Keeps, State, StateCache
 from oomph.engines.vllm.pool.formats import KvFormat
 from oomph.engines.vllm.pool.hybrid import Kernels, Pages
 from oomph.engines.vllm.pool.limits import StateMode
 from oomph.ledger.geometry import Attention, Latent
+
+
+def heads_on_rank(kv_heads: int, *, ranks: int) -> int:
+    """KV heads that one of several tensor-parallel ranks keeps; with more ranks than heads each keeps one."""
+    return max(1, kv_heads // ranks)
 
 
 def state_size(kept: KvFormat, release: Release, *, key_dim: int, value_dim: int, keeps: Keeps) -> int:
