@@ -33,8 +33,19 @@ def test_a_section_without_a_method_is_none_as_the_engine_takes_it() -> None:
 
 
 def test_an_unknown_method_is_refused_by_name() -> None:
-    with pytest.raises(UnreadableError, match="quant_method: 'bitsandbytes'"):
-        read(quant_method="bitsandbytes", load_in_4bit=True)
+    with pytest.raises(UnreadableError, match="quant_method: 'torchao'"):
+        read(quant_method="torchao", quant_type="int4")
+
+
+def test_bitsandbytes_is_read_in_four_bits_or_in_eight() -> None:
+    four = read(quant_method="bitsandbytes", load_in_4bit=True, llm_int8_skip_modules=["lm_head"])
+    eight = read(quant_method="bitsandbytes", load_in_8bit=True)
+
+    assert four.scheme is not None
+    assert eight.scheme is not None
+    assert (four.method, four.scheme.format, four.scheme.bits) == (Method.BITSANDBYTES, Format.NF4, 4)
+    assert (eight.scheme.format, eight.scheme.grain) == (Format.INT8, Grain.CHANNEL)
+    assert four.ignore == ("lm_head",)
 
 
 def test_blocks_of_fp8_are_read() -> None:

@@ -135,7 +135,7 @@ def text(
         dtype=dtype,
         hidden=hidden,
         vocabulary=vocabulary,
-        context_tokens=config.whole("max_position_embeddings"),
+        context_tokens=config.whole("model_max_length", "max_position_embeddings"),
         layers=hybrid.layers(windows, lambda window: _layer(config, build, window)),
         embedding=pieces.words(vocabulary, hidden, name=f"{model}.{names.words}"),
         closing=(

@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import Final
 
 from oomph.architectures.config import Config
+from oomph.architectures.rotary import rotary
+from oomph.architectures.sight import sight
 from oomph.errors import UnknownArchitecture
 from oomph.ledger.checkpoint import Checkpoint
 from oomph.ledger.geometry import Geometry
@@ -198,12 +200,26 @@ _STORED: Final = ("quantization_config", "compression_config")
 def _read(name: str, config: Config) -> Geometry:
     read = import_module(f"oomph.architectures.{_FILE_OF[name]}").ARCHITECTURES[name]
     found: Geometry = read(config)
+    found = replace(found, chosen=_chosen(config), sight=sight(config), rotary=rotary(name, config, found))
     if (usual := _usual_tokens(config)) is not None:
         found = replace(found, usual_tokens=usual)
     if name not in TOWERS:
         return found
     towers = import_module("oomph.architectures.towers_by_name").TOWERS[name](config)
     return replace(found, towers=found.towers + towers)
+
+
+_CHOSEN: Final = ("num_experts_per_tok", "experts_per_token", "top_k_experts", "num_experts_per_token", "moe_top_k")
+
+
+def _chosen(config: Config) -> int | None:
+    """Experts that one token goes through, wherever the config says it."""
+    nested = (config.raw(name) for name in ("text_config", "llm_config", "thinker_config"))
+    for fields in (*nested, config.fields):
+        said = [fields[name] for name in _CHOSEN if name in fields] if isinstance(fields, Mapping) else []
+        if said and isinstance(said[0], int) and said[0] > 0:
+            return said[0]
+    return None
 
 
 def _usual_tokens(config: Config) -> int | None:

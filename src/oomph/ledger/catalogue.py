@@ -4,7 +4,6 @@ Where several totals were seen for one device, the smallest stands here: a promi
 """
 
 import re
-from difflib import get_close_matches
 from typing import Final
 
 from oomph.errors import UnknownDevice
@@ -27,6 +26,7 @@ CATALOGUE: Final = dict(
         _device("t4", "Tesla T4", 14.56, (7, 5)),
         _device("rtx-2080-ti-22gb", "NVIDIA GeForce RTX 2080 Ti", 21.67, (7, 5)),
         _device("a10", "NVIDIA A10", 22.09, (8, 6)),
+        _device("a40", "NVIDIA A40", 44.35, (8, 6)),
         _device("rtx-a2000-12gb", "NVIDIA RTX A2000 12GB", 11.53, (8, 6)),
         _device("rtx-3090", "NVIDIA GeForce RTX 3090", 23.57, (8, 6)),
         _device("a100-40gb", "NVIDIA A100-SXM4-40GB", 39.38, (8, 0)),
@@ -69,6 +69,8 @@ def _one(name: str) -> Device:
     if name[0].isdigit():
         return _unnamed(name)
     begun = [known for known in CATALOGUE if known.startswith(name)]
+    from difflib import get_close_matches  # noqa: PLC0415 - only a slip needs it
+
     near = begun or get_close_matches(name, CATALOGUE, n=1, cutoff=0.6)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(CATALOGUE)}"
     message = f"no device {name!r} in the catalogue: {hint} (or write its memory: 24GiB)"

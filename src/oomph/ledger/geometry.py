@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from oomph.ledger.dtype import Dtype
+from oomph.ledger.rotary import Rotary
 from oomph.ledger.weights import Piece
 
 
@@ -143,6 +144,17 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """The largest picture that a model takes in one piece."""
+
+    tokens: int  # that it becomes among the words
+    patches: int  # that its tower sees
+
+    def __post_init__(self) -> None:
+        _positive(self, "tokens", "patches")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Geometry:
     """What a model is, as far as memory is concerned."""
 
@@ -153,6 +165,7 @@ class Geometry:
     vocabulary: int
     context_tokens: int
     layers: tuple[Layer, ...]
+    rotary: tuple[Rotary, ...] = ()  # every way in which layers turn heads by position; none where none does
     usual_tokens: int | None = None  # of context, before it was stretched by tables for long requests (LongRoPE)
     embedding: tuple[Piece, ...] = ()  # before the layers: on the first stage of a pipeline
     closing: tuple[Piece, ...] = ()  # after them: on the last stage
@@ -162,6 +175,8 @@ class Geometry:
     towers: tuple[Piece, ...] = ()  # for pictures, video and sound: on every stage; none for text alone
     draft: tuple[Layer, ...] = ()  # layers that only guess ahead (MTP), built when speculation asks for them
     draft_extra: tuple[Piece, ...] = ()  # what the draft has besides its layers
+    chosen: int | None = None  # experts that one token goes through; None: the config does not say, or has none
+    sight: Sight | None = None  # None: it sees nothing, or its config does not say how much
     prefix: str = "model.layers"  # of the layers' names in this engine
 
     def __post_init__(self) -> None:

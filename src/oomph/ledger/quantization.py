@@ -21,6 +21,7 @@ class Method(StrEnum):
     GPTQ = "gptq"
     AWQ = "awq"
     ROUNDED = "auto-round"
+    BITSANDBYTES = "bitsandbytes"
 
 
 class Format(StrEnum):
@@ -34,6 +35,7 @@ class Format(StrEnum):
     PACKED = "packed"  # whole numbers, several to a word along the inputs
     GPTQ = "gptq"  # likewise, with zero points and transposed
     AWQ = "awq"  # whole numbers, several to a word along the outputs
+    NF4 = "nf4"  # four bits of a fixed table of numbers
 
 
 class Grain(StrEnum):

@@ -115,6 +115,17 @@ def mxfp4(section: Config) -> Quantization:
     return Quantization(method=Method.MXFP4, scheme=Scheme(format=Format.MXFP4, bits=4, group=32, grain=Grain.GROUP))
 
 
+def bitsandbytes(section: Config) -> Quantization:
+    """Four bits, or eight where it says so; the modules that it lists stay as they are."""
+    wide = section.flag("load_in_8bit", default=False)
+    scheme = Scheme(format=Format.NF4, bits=4, grain=Grain.GROUP, group=64)
+    return Quantization(
+        method=Method.BITSANDBYTES,
+        scheme=Scheme(format=Format.INT8, bits=8, grain=Grain.CHANNEL) if wide else scheme,
+        ignore=words.names(section, "llm_int8_skip_modules"),
+    )
+
+
 _READERS: Final[Mapping[str, Callable[[Config], Quantization]]] = {
     "fp8": fp8,
     "mxfp4": mxfp4,
@@ -128,4 +139,5 @@ _READERS: Final[Mapping[str, Callable[[Config], Quantization]]] = {
     "gptq": words.gptq,
     "awq": words.awq,
     "auto-round": words.rounded,
+    "bitsandbytes": bitsandbytes,
 }
