@@ -8,68 +8,33 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
-from exact.loaded import adapters, loaded
-from exact.subjects import MODELS, ROOT
+from exact.subjects import ROOT
 from oomph.architectures.registry import geometry
 from oomph.architectures.stored.quantization import quantization
-from oomph.engines.vllm.weights.kit import Kit
+from oomph.engines.history import Release
+from oomph.engines.vllm.model import Model
+from oomph.engines.vllm.releases import HISTORY
+from oomph.engines.vllm.weights.kit import HOPPER, kit
+from oomph.engines.vllm.weights.loaded import resident
 from oomph.engines.vllm.weights.ranks import Ranks
-from oomph.engines.vllm.weights.served import served
 from oomph.engines.vllm.weights.total import total
+from oomph.errors import UnknownRelease
 from oomph.ledger.catalogue import CATALOGUE
 from oomph.ledger.device import Capability
+from oomph.ledger.settings import Flags, Value
 from oomph.units import GIB
+from scored.configs import config_of, file_of, stored
+from scored.dates import newest
 
 STARTUPS: Final = ROOT.parent / "shared" / "corpus" / "startups.jsonl"
 NEAR: Final = 0.01  # of the measured weights
 
-_TOKEN: Final = {"num_bits": 8, "type": "float", "symmetric": True, "strategy": "token", "dynamic": True}
-_GROUP: Final = {**_TOKEN, "strategy": "group", "group_size": 128}
-
-
-def _float8(inputs: Mapping[str, object], **weights: object) -> dict[str, object]:
-    scheme = {"num_bits": 8, "type": "float", "symmetric": True, "dynamic": False, **weights}
-    return {
-        "quant_method": "compressed-tensors",
-        "format": "float-quantized",
-        "ignore": ["lm_head"],
-        "config_groups": {"group_0": {"targets": ["Linear"], "weights": scheme, "input_activations": dict(inputs)}},
-    }
-
-
-# Checkpoints whose config is not at hand, but that of what they were made from: what their recipe adds to it.
-MADE: Final[Mapping[str, Mapping[str, object]]] = {
-    "unsloth/Llama-3.2-1B-Instruct-FP8-Block": _float8(_GROUP, strategy="block", block_structure=[128, 128]),
-    "unsloth/Qwen3-8B-FP8": {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]},
-    "casperhansen/deepseek-r1-distill-qwen-14b-awq": {
-        "quant_method": "awq",
-        "bits": 4,
-        "group_size": 128,
-        "zero_point": True,
-        "version": "gemm",
-    },
-    "RedHatAI/DeepSeek-R1-Distill-Qwen-14B-FP8-dynamic": _float8(_TOKEN, strategy="channel"),
-    "DeepSeek-R1-Distill-Qwen-32B-FP8": _float8(_TOKEN, strategy="channel"),
-}
-_LONGER: Final = {"max_position_embeddings": 131_072}
-# The fields in which a checkpoint differs from the one whose config is at hand.
-CHANGED: Final[Mapping[str, Mapping[str, object]]] = {
-    "meta-llama/Meta-Llama-3-8B-Instruct": {"max_position_embeddings": 8192},
-    "Qwen/Qwen2.5-1.5B-Instruct": {"max_position_embeddings": 32_768},
-    "Qwen/Qwen3-4B-Thinking-2507": {"max_position_embeddings": 262_144},
-    "casperhansen/deepseek-r1-distill-qwen-14b-awq": _LONGER,
-    "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B": _LONGER,
-    "DeepSeek-R1-Distill-Qwen-32B-FP8": _LONGER,
-    "RedHatAI/DeepSeek-R1-Distill-Qwen-14B-FP8-dynamic": _LONGER,
-}
-
 UNNAMED: Final = "the record names no config that is at hand"
 UNSAID: Final = "which matrices the checkpoint quantizes, and how, is not said"
-UNREAD: Final = "bitsandbytes is not weighed yet"
 ADAPTERS: Final = "room was made for adapters of a size that is not said"
+_WHILE_LOADING: Final = "bitsandbytes"  # a format that any checkpoint is given while it is loaded
 INEXACT: Final = "the record does not name one checkpoint"
 
 
@@ -81,7 +46,7 @@ class Record:
     model: str
     measured: float  # GiB, whatever the log called them
     parameters: float | None = None  # GiB, as they are
-    ours: float | None = None  # GiB, as the allocator holds them, with the tables for positions
+    ours: float | None = None  # GiB, as the forecast's entry has them
     undetermined: str | None = None  # why nothing can be computed
 
     @property
@@ -113,25 +78,14 @@ def _record(said: Mapping[str, object]) -> Record:
 
 
 def _undetermined(said: Mapping[str, object]) -> str | None:
-    file, method = said.get("config"), said.get("quantization")
-    if file is None or not (MODELS / str(file)).exists():
+    file = file_of(said)
+    if file is None:
         return UNNAMED
     if _ranks(said) is None or "thread" in str(said["model"]):
         return INEXACT
-    if method == "bitsandbytes":
-        return UNREAD
-    if "LoRA" in str(said.get("notes")) and _adapter_rank(said) is None:
+    if "LoRA" in str(said.get("notes")) and "enable_lora" not in _flags(said):
         return ADAPTERS
-    own = quantization(_config(str(file))) is not None
-    if method is not None and str(said["model"]) not in MADE and not (own and _same(str(file), str(said["model"]))):
-        return UNSAID
-    return None
-
-
-def _same(file: str, model: str) -> bool:
-    """Whether the config at hand is that of the checkpoint, or of one that only its numbers tell from it."""
-    own = file.removesuffix(".json").replace("__", "/")
-    return model.startswith(own) or (own.partition("/")[2] in model and "mxfp4" in model)
+    return None if said.get("quantization") == _WHILE_LOADING or stored(said, file) else UNSAID
 
 
 def _ranks(said: Mapping[str, object]) -> tuple[int, int] | None:
@@ -141,30 +95,36 @@ def _ranks(said: Mapping[str, object]) -> tuple[int, int] | None:
     return int(str(tensor or 1)), int(str(stages or 1))
 
 
-@cache
-def _config(file: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads((MODELS / file).read_text())
+def _weighed(said: Mapping[str, object]) -> tuple[int, int]:
+    """Parameters of the heaviest rank, and what it holds once they are loaded."""
+    name, (tensor, stages) = str(said["model"]), _ranks(said) or (1, 1)
+    config, capability, release = config_of(file_of(said) or "", name), _capability(said), _release(said)
+    model = Model(name=name, geometry=geometry(config), quantization=quantization(config))
+    ranks = [Ranks(tensor=tensor, pipeline=stages, stage=stage) for stage in range(stages)]
+    there = kit(capability, release)
+    parameters = max(int(total(model.geometry, each, quantization=model.quantization, kit=there)) for each in ranks)
+    entries = (resident(model, Flags(_flags(said)), capability, release, ranks=each) for each in ranks)
+    return parameters, max(int(entry.size.likely) for entry in entries)
+
+
+def _flags(said: Mapping[str, object]) -> dict[str, Value]:
+    """Those that change what is loaded."""
+    args, found = str(said.get("args")), dict[str, Value]()
+    if said.get("quantization") == _WHILE_LOADING:
+        found["quantization"] = _WHILE_LOADING
+    if "'enable_lora': True" in args:
+        found["enable_lora"] = True
+    if rank := re.search(r"'max_lora_rank': (\d+)", args):
+        found["max_lora_rank"] = int(rank[1])
     return found
 
 
-def _weighed(said: Mapping[str, object]) -> tuple[int, int]:
-    """Parameters of the heaviest rank, and what it holds once they are loaded."""
-    model, (tensor, stages) = str(said["model"]), _ranks(said) or (1, 1)
-    config = {**_config(str(said["config"])), **CHANGED.get(model, {})}
-    if model in MADE:
-        config["quantization_config"] = MADE[model]
-    found, kit = geometry(config), Kit(capability=_capability(said), bare="Marlin" in str(said.get("notes")))
-    ranks = [Ranks(tensor=tensor, pipeline=stages, stage=stage) for stage in range(stages)]
-    parameters = max(int(total(found, each, quantization=quantization(config), kit=kit)) for each in ranks)
-    room = adapters(found, served(found), rank) if (rank := _adapter_rank(said)) else 0
-    return parameters, room + max(loaded(config, each, kit) for each in ranks)
-
-
-def _adapter_rank(said: Mapping[str, object]) -> int | None:
-    """Of the adapters that room is made for; None where there are none."""
-    args = str(said.get("args"))
-    found = re.search(r"'max_lora_rank': (\d+)", args)
-    return int(found[1]) if found and "'enable_lora': True" in args else None
+def _release(said: Mapping[str, object]) -> Release:
+    """As the record says it; else the newest on its day."""
+    try:
+        return HISTORY.release(str(said.get("vllm_version")))
+    except UnknownRelease:
+        return newest(None if said.get("date") is None else str(said["date"])) or HISTORY.first
 
 
 def _capability(said: Mapping[str, object]) -> Capability:
@@ -173,4 +133,4 @@ def _capability(said: Mapping[str, object]) -> Capability:
     for device in CATALOGUE.values():
         if device.capability is not None and gpu and (gpu in device.name.lower() or device.name.lower() in gpu):
             return device.capability
-    return Kit().capability
+    return HOPPER

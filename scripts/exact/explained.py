@@ -48,10 +48,9 @@ KNOWN: Final = (
 
 # Start-ups whose measured weights are not near ours.
 MEASURED: Final = {
-    "s0033": "two years old and of no known release; vLLM today builds exactly the parameters that oomph says",
+    "s0033": "older than 0.6.0, when each of Gemma 2's layers had a table for positions of its own",
     "s0037": "asked for this device, vLLM 0.28.0 and 0.32.0 build exactly what oomph says; the run's own "
     "report speaks of memory beyond its budget",
-    "s0100": "a small model in which room for adapters is much; what remains are buffers of adapters for FP8 layers",
     "s0143": "an AMD device, whose kernels for AWQ are not those that oomph weighs",
     "s0205": "a development build, which holds some tens of MiB more on each rank than the releases before it "
     "(compare s0209 and s0212, a sister model)",

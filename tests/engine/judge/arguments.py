@@ -25,6 +25,40 @@ def flags():
     return [_described(action) for action in parser._actions if action.option_strings]
 
 
+class _Refused(Exception):  # noqa: N818 - what argparse would say before it ends the process
+    """The parser's own words."""
+
+
+def parsed(words):
+    """What `vllm serve` makes of these words: every value that is not the default, or the words of its refusal."""
+    module = _parser_module()
+    top = module.FlexibleArgumentParser(prog="vllm")
+    serve = top.add_subparsers(dest="subparser").add_parser("serve")
+    module.make_arg_parser(serve)
+    top.error = serve.error = _refuse
+    try:
+        found = vars(top.parse_args(["serve", *words]))
+    except (_Refused, ValueError, OSError) as refused:
+        return {"refused": str(refused)}
+    said = {name: value for name, value in found.items() if value != serve.get_default(name)}
+    return {"values": {name: _plain(value) for name, value in said.items() if name not in {"subparser", "config"}}}
+
+
+def _refuse(message):
+    raise _Refused(message)
+
+
+def _plain(value):
+    """A value as JSON can carry it; configurations of vLLM's own kinds are only named."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple, set)):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return f"<{type(value).__name__}>"
+
+
 def _parser_module():
     for name in _PARSERS:
         try:

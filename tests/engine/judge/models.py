@@ -24,7 +24,8 @@ def model(config, flags=None, tp=1, pp=1, rank=0, *, header=None, per_tensor=Fal
 
     `draft` is the draft model's parameters before it shares any with the main model, or None without one. `specs` maps
     a layer's name to its spec in the words of `judge.specs`, with its `page` and the engine's class. With `per_tensor`
-    there is also `tensors`: a parameter's name to its shape and dtype. For `header` see `judge.defaults`.
+    there are also `tensors` and `tables`: the name of a parameter, or of a buffer, to its shape and dtype. For `header`
+    see `judge.defaults`.
     """
     sizes = {"tensor_parallel_size": tp, "pipeline_parallel_size": pp}
     cfg = defaults.resolved(config, {**(flags or {}), **sizes}, header=header)
@@ -43,11 +44,13 @@ def model(config, flags=None, tp=1, pp=1, rank=0, *, header=None, per_tensor=Fal
         "defaults": defaults.described(cfg),
     }
     if per_tensor:
-        answer["tensors"] = {
-            name: [list(tensor.shape), str(tensor.dtype).removeprefix("torch.")]
-            for name, tensor in built.named_parameters()
-        }
+        answer["tensors"] = _named(built.named_parameters())
+        answer["tables"] = _named(built.named_buffers())
     return answer
+
+
+def _named(tensors):
+    return {name: [list(tensor.shape), str(tensor.dtype).removeprefix("torch.")] for name, tensor in tensors}
 
 
 def _build(cfg, **which):

@@ -29,6 +29,7 @@ _IN_A_ROOM = {
     "available_memory": "judge.memory",
     "human_readable_int": "judge.arguments",
     "flags": "judge.arguments",
+    "parsed": "judge.arguments",
     "captures": "judge.choices",
     "batch": "judge.choices",
 }
@@ -36,6 +37,7 @@ _IN_A_ROOM = {
 _IN_A_CHILD = {
     "defaults": "judge.defaults",
     "model": "judge.models",
+    "adapters": "judge.adapters",
 }
 
 

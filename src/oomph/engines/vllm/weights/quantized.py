@@ -31,6 +31,7 @@ _CHOOSERS: Final[Mapping[Method, Callable[[Quantization, Rename], Choice]]] = {
     Method.MODELOPT: modelopt.uniform,
     Method.MIXED: modelopt.mixed,
     Method.ROUNDED: rounded.chooser,
+    Method.BITSANDBYTES: simple.bitsandbytes,
 }
 _LINEAR: Final[Mapping[Format, Callable[[Scheme, Shape, Dtype], tuple[Stored, ...]]]] = {
     Format.FP8: fp8.linear,
@@ -41,6 +42,7 @@ _LINEAR: Final[Mapping[Format, Callable[[Scheme, Shape, Dtype], tuple[Stored, ..
     Format.PACKED: whole.packed,
     Format.GPTQ: whole.gptq,
     Format.AWQ: whole.awq,
+    Format.NF4: four.nf4,
 }
 _MARLIN: Final = frozenset({Method.AWQ, Method.GPTQ, Method.ROUNDED})
 
@@ -145,8 +147,9 @@ class Weigher:
                 return four.nvfp4_experts(scheme, share, self._kit)
             case Format.MXFP4 | Format.MXFP8:
                 return four.mx_experts(scheme, share, self._pad(scheme))
-            case Format.PACKED:
-                return whole.packed_experts(scheme, share, dtype)
+            case Format.PACKED | Format.NF4:
+                of = whole.packed_experts if scheme.format is Format.PACKED else four.nf4_experts
+                return of(scheme, share, dtype)
             case Format.GPTQ | Format.AWQ:
                 return _packed_by_kernel(scheme, share, dtype, padded=method is not Method.ROUNDED)
 

@@ -51,7 +51,7 @@ def total(
     def weigh(piece: Piece) -> int:
         return size(piece, ranks, dtype)
 
-    whole = sum(weigh(piece) for piece in _around(geometry, ranks, towers=towers))
+    whole = sum(weigh(piece) for piece in around(geometry, ranks, towers=towers))
     return Bytes(whole + _layers(geometry, ranks, weigh))
 
 
@@ -65,11 +65,11 @@ def draft(geometry: Geometry, ranks: Ranks) -> Bytes:
 def parameters(geometry: Geometry) -> int:
     """How many numbers the whole model has, its towers included."""
     alone = Ranks()
-    around = sum(elements(piece, alone) for piece in _around(geometry, alone, towers=True))
-    return around + _layers(geometry, alone, lambda piece: elements(piece, alone))
+    beside = sum(elements(piece, alone) for piece in around(geometry, alone, towers=True))
+    return beside + _layers(geometry, alone, lambda piece: elements(piece, alone))
 
 
-def _around(geometry: Geometry, ranks: Ranks, *, towers: bool) -> Iterator[Piece]:
+def around(geometry: Geometry, ranks: Ranks, *, towers: bool) -> Iterator[Piece]:
     """What stands before and after the layers on this stage."""
     yield from geometry.everywhere
     yield from geometry.towers if towers else ()
@@ -83,27 +83,27 @@ def _around(geometry: Geometry, ranks: Ranks, *, towers: bool) -> Iterator[Piece
 
 def _quantized(geometry: Geometry, ranks: Ranks, weigher: Weighs, *, towers: bool) -> int:
     """Layer by layer, because a config may treat equal layers differently."""
-    begin, mine = _mine(geometry, ranks)
-    around = sum(weigher.piece(piece) for piece in _around(geometry, ranks, towers=towers))
-    return around + sum(
+    begin, own = mine(geometry, ranks)
+    beside = sum(weigher.piece(piece) for piece in around(geometry, ranks, towers=towers))
+    return beside + sum(
         weigher.scales(layer) + sum(weigher.piece(piece, f"{geometry.prefix}.{index}") for piece in layer.weights)
-        for index, layer in enumerate(mine, begin)
+        for index, layer in enumerate(own, begin)
     )
 
 
-def _mine(geometry: Geometry, ranks: Ranks) -> tuple[int, tuple[Layer, ...]]:
+def mine(geometry: Geometry, ranks: Ranks) -> tuple[int, tuple[Layer, ...]]:
     """The first layer of this stage, and all of its layers."""
     counts = stages(len(geometry.layers), ranks.pipeline)
     begin = sum(counts[: ranks.stage])
-    mine = geometry.layers[begin : begin + counts[ranks.stage]]
-    if begin and any(layer.shares is not None and layer.shares < begin for layer in mine):
+    own = geometry.layers[begin : begin + counts[ranks.stage]]
+    if begin and any(layer.shares is not None and layer.shares < begin for layer in own):
         message = f"layers share a cache with layers of another stage of {ranks.pipeline}: vLLM refuses to start"
         raise UsageError(message)
-    return begin, mine
+    return begin, own
 
 
 def _layers(geometry: Geometry, ranks: Ranks, weigh: Callable[[Piece], int]) -> int:
-    _, mine = _mine(geometry, ranks)
-    kinds = Counter(id(layer) for layer in mine)
-    known = {id(layer): layer for layer in mine}
+    _, own = mine(geometry, ranks)
+    kinds = Counter(id(layer) for layer in own)
+    known = {id(layer): layer for layer in own}
     return sum(times * sum(weigh(piece) for piece in known[kind].weights) for kind, times in kinds.items())

@@ -1,7 +1,7 @@
-"""Four-bit floats, and the eight-bit ones that share their scales: NVFP4, MXFP4, MXFP8.
+"""Four-bit floats, and the eight-bit ones that share their scales: NVFP4, MXFP4, MXFP8; and bitsandbytes' NF4.
 
-Knows what `modelopt.py`, `mxfp4.py` and compressed-tensors allocate for them, and how the kernels for MXFP4 experts pad
-them. Does not know the kernels.
+Knows what `modelopt.py`, `mxfp4.py`, `bitsandbytes.py` and compressed-tensors allocate for them, and how the kernels
+for MXFP4 experts pad them. Does not know the kernels.
 """
 
 from enum import Enum
@@ -15,6 +15,7 @@ from oomph.ledger.quantization import Format, Inputs, Scheme
 BLACKWELL: Final = 10  # of the data centre; the consumers' is 12
 MX_GROUP: Final = 32
 NV_GROUP: Final = 16
+NF_GROUP: Final = 64
 
 
 class Pad(Enum):
@@ -76,6 +77,22 @@ def mx_experts(scheme: Scheme, share: Share, pad: Pad = Pad.NOT) -> tuple[Stored
     )
 
 
+def nf4(scheme: Scheme, shape: Shape, _dtype: Dtype) -> tuple[Stored, ...]:
+    """One matrix of bitsandbytes; its scales may be kept in fewer bits themselves."""
+    return _nf4("weight", scheme, shape.outputs * shape.inputs)
+
+
+def nf4_experts(scheme: Scheme, share: Share, _dtype: Dtype) -> tuple[Stored, ...]:
+    """All experts of a layer."""
+    up, down = share.up * share.hidden, share.hidden * share.inner
+    return (*_nf4("w13_weight", scheme, share.count * up), *_nf4("w2_weight", scheme, share.count * down))
+
+
+def _nf4(name: str, scheme: Scheme, numbers: int) -> tuple[Stored, ...]:
+    scales = ceil(numbers, scheme.group or NF_GROUP)
+    return Stored(name, Dtype.U8, ceil(numbers, 2)), Stored(f"{name}.absmax", scheme.scale, scales)
+
+
 def _number(scheme: Scheme) -> Dtype:
     """Numbers of four bits lie in pairs."""
     return Dtype.U8 if scheme.format is Format.MXFP4 else Dtype.F8_E4M3
@@ -83,7 +100,7 @@ def _number(scheme: Scheme) -> Dtype:
 
 def gpt_oss_pad(kit: Kit) -> Pad:
     """The first kernel of `_get_priority_backends_for_gpt_oss` that runs there (fused_moe/oracle/mxfp4.py)."""
-    return Pad.TRITON if kit.capability == HOPPER and not kit.bare else Pad.MARLIN
+    return Pad.TRITON if kit.capability == HOPPER and kit.triton and not kit.bare else Pad.MARLIN
 
 
 def deepseek_pad(kit: Kit) -> Pad:

@@ -1,6 +1,6 @@
-"""Configs with one scheme and a list of exceptions: FP8, MXFP4, AWQ.
+"""Configs with one scheme and a list of exceptions: FP8, MXFP4, AWQ, bitsandbytes.
 
-Knows `fp8.py`, `mxfp4.py` and `auto_awq.py` of `layers/quantization/`.
+Knows `fp8.py`, `mxfp4.py`, `auto_awq.py` and `bitsandbytes.py` of `layers/quantization/`.
 """
 
 from oomph.engines.vllm.weights.methods.module import Choice, Kind, Module, Rename, exactly, within
@@ -33,5 +33,15 @@ def awq(quantization: Quantization, rename: Rename) -> Choice:
         if module.kind is Kind.WORDS or (module.kind is Kind.HEAD and not quantization.head):
             return None
         return None if skipped(module) else quantization.scheme
+
+    return choose
+
+
+def bitsandbytes(quantization: Quantization, rename: Rename) -> Choice:
+    """All matrices and experts whose names have nothing of the list in them; words and head stay as they are."""
+    skipped = within(map(rename, quantization.ignore))
+
+    def choose(module: Module) -> Scheme | None:
+        return quantization.scheme if module.kind in {Kind.LINEAR, Kind.EXPERTS} and not skipped(module) else None
 
     return choose
