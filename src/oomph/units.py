@@ -4,6 +4,7 @@ Knows: whole bytes, bounds of three points, and our own notation (`9.37 GiB`, `2
 prints a number: an engine's notation is read by that engine's module.
 """
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ class Bytes(int):
         return _printed(self, _nearest)
 
     def __format__(self, spec: str) -> str:
-        return format(str(self), spec)
+        return format(int(self) if spec.endswith("d") else str(self), spec)
 
     def __repr__(self) -> str:
         return f"Bytes({int(self)})"
@@ -96,8 +97,10 @@ class Bounds:
         if not low <= likely <= high:
             message = f"bounds out of order: low {low}, likely {likely}, high {high}"
             raise ValueError(message)
-        for name, value in (("low", low), ("high", high), ("likely", likely)):
-            object.__setattr__(self, name, Bytes(value))
+        put = object.__setattr__  # three times, not in a loop: this is the busiest line of a forecast
+        put(self, "low", low if type(low) is Bytes else Bytes(low))
+        put(self, "high", high if type(high) is Bytes else Bytes(high))
+        put(self, "likely", likely if type(likely) is Bytes else Bytes(likely))
 
     @property
     def exact(self) -> bool:
@@ -139,3 +142,15 @@ def largest(*sizes: Bounds) -> Bounds:
         max(size.high for size in sizes),
         max(size.likely for size in sizes),
     )
+
+
+def together(*sizes: Bounds) -> Bounds:
+    """The sum of sizes that have nothing to do with each other.
+
+    All of them at their worst at once is far rarer than any of them at its worst, so that doubts add up as sides of a
+    right-angled triangle do, not end to end.
+    """
+    likely = sum(size.likely for size in sizes)
+    below = math.isqrt(sum((size.likely - size.low) ** 2 for size in sizes))
+    above = math.isqrt(sum((size.high - size.likely) ** 2 for size in sizes))
+    return Bounds(likely - below, likely + above, likely)

@@ -57,21 +57,26 @@ def release(text: str) -> Release:
 class Since(Generic[T]):
     """A fact by the releases at which it changed: `Since({"0.6.0": 0.90, "0.20.0": 0.92})`."""
 
-    __slots__ = ("_from", "_values")
+    __slots__ = ("_from", "_last", "_values")
 
     def __init__(self, changes: Mapping[str, T]) -> None:
         self._from = [release(text) for text in changes]
         self._values = list(changes.values())
+        self._last: tuple[Release, T] | None = None  # asked of, and the answer: the same release is asked of again
         if not self._from or self._from != sorted(set(self._from)):
             message = f"changes must be listed oldest first, each once: {list(changes)}"
             raise ValueError(message)
 
     def at(self, asked: Release) -> T:
         """The fact as it stands in this release; one newer than the last line keeps that line's answer."""
+        last = self._last
+        if last is not None and last[0] is asked:
+            return last[1]
         index = bisect_right(self._from, asked)
         if index == 0:
             message = f"this is not known for {asked}: what is known of it begins with {self._from[0]}"
             raise UnknownRelease(message)
+        self._last = asked, self._values[index - 1]
         return self._values[index - 1]
 
     def changed(self, asked: Release) -> Release:

@@ -5,7 +5,7 @@ pool (`pool`), nor how large that is.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -35,6 +35,9 @@ class Keeping:
     kept: KvFormat | None = None  # --kv-cache-dtype; None: the model's own
     block_tokens: int | None = None  # --block-size
     guessed: int = 0  # speculative tokens
+    drafts: bool = True  # guessed by layers of the model itself, which keep something too
+    head: bool = False  # guessed by a layer that is not the model's: taken to keep what the model's last one keeps
+    dtype: Dtype | None = None  # --dtype; None: as the model asks
     mode: StateMode = StateMode.NONE
     window_dtype: Dtype | None = None  # --mamba-cache-dtype
     state_dtype: Dtype | None = None  # --mamba-ssm-cache-dtype
@@ -50,7 +53,9 @@ def caches(geometry: Geometry, keeping: Keeping) -> Mapping[str, Cache]:
 @lru_cache(maxsize=256)
 def _caches(same: Same[Geometry], keeping: Keeping) -> Mapping[str, Cache]:
     geometry = same.it
-    mixers = dict(_mixers(geometry, guessing=keeping.guessed > 0))
+    mixers = dict(_mixers(geometry, guessing=keeping.guessed > 0 and keeping.drafts))
+    if keeping.guessed > 0 and keeping.head:
+        mixers.update(_head(mixers))
     block, page = _block(geometry, mixers, keeping)
     alike: dict[Mixer, Cache] = {}  # layers that keep the same are the same, so that planning can see it at a glance
     found: dict[str, Cache] = {}
@@ -72,6 +77,14 @@ def _mixers(geometry: Geometry, *, guessing: bool) -> Iterator[tuple[str, Mixer]
             yield from _of(layer, f"{prefix}.{index}")
 
 
+def _head(mixers: dict[str, Mixer]) -> Iterator[tuple[str, Mixer]]:
+    """One layer more that attends to everything, as the last of the model that does."""
+    attends = [mixer for mixer in mixers.values() if isinstance(mixer, Attention | Latent)]
+    if attends:
+        last = attends[-1]
+        yield "draft.0.0", replace(last, window=None, chunk=None) if isinstance(last, Attention) else last
+
+
 def _of(layer: Layer, name: str) -> Iterator[tuple[str, Mixer]]:
     if layer.shares is None:
         for place, mixer in enumerate(layer.mixers):
@@ -79,12 +92,12 @@ def _of(layer: Layer, name: str) -> Iterator[tuple[str, Mixer]]:
 
 
 def _format(geometry: Geometry, keeping: Keeping) -> KvFormat:
-    return keeping.kept or _OWN[_model_dtype(geometry)]
+    return keeping.kept or _OWN[_model_dtype(geometry, keeping)]
 
 
-def _model_dtype(geometry: Geometry) -> Dtype:
-    """A model that was saved in 32 bits is served in 16."""
-    return Dtype.BF16 if geometry.dtype is Dtype.F32 else geometry.dtype
+def _model_dtype(geometry: Geometry, keeping: Keeping) -> Dtype:
+    """As asked for; a model that was saved in 32 bits is served in 16 by itself."""
+    return keeping.dtype or (Dtype.BF16 if geometry.dtype is Dtype.F32 else geometry.dtype)
 
 
 def _cache(mixer: Mixer, geometry: Geometry, keeping: Keeping, *, block: int, page: int | None) -> Cache:
@@ -124,7 +137,7 @@ def _states(mixer: Mixer, geometry: Geometry, keeping: Keeping) -> tuple[State, 
         raise TypeError(message)
     asked = states.Asked(
         architecture=geometry.architecture,
-        dtype=_model_dtype(geometry),
+        dtype=_model_dtype(geometry, keeping),
         window=keeping.window_dtype,
         state=keeping.state_dtype,
     )
@@ -134,8 +147,9 @@ def _states(mixer: Mixer, geometry: Geometry, keeping: Keeping) -> tuple[State, 
 def _block(geometry: Geometry, mixers: dict[str, Mixer], keeping: Keeping) -> tuple[int, int | None]:
     """Tokens of a block, and the page that states are stretched to; None where there are no states or only states."""
     usual = keeping.block_tokens or _kernel_block(mixers, keeping)
-    attends = [mixer for mixer in mixers.values() if isinstance(mixer, Attention | Latent)]
-    recurs = [mixer for mixer in mixers.values() if not isinstance(mixer, Attention | Latent | Compressed)]
+    kinds = {id(mixer): mixer for mixer in mixers.values()}.values()  # most layers share theirs
+    attends = [mixer for mixer in kinds if isinstance(mixer, Attention | Latent)]
+    recurs = [mixer for mixer in kinds if not isinstance(mixer, Attention | Latent | Compressed)]
     if not attends or not recurs:
         return usual, None
     token = _cache(attends[0], geometry, keeping, block=1, page=None).page

@@ -7,6 +7,7 @@ is handed in.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final
 
 from oomph.engines.history import Release
@@ -20,7 +21,8 @@ from oomph.engines.vllm.pool.limits import Layout, Limits, StateMode
 from oomph.engines.vllm.pool.plan import minimal_pool, plan
 from oomph.engines.vllm.pool.pool import Pool, ThrowAway, Worker
 from oomph.engines.vllm.pool.refusal import Refusal
-from oomph.engines.vllm.speculation import speculation
+from oomph.engines.vllm.speculation import Guesser, speculation
+from oomph.engines.vllm.weights.ranks import stages
 from oomph.errors import UsageError
 from oomph.ledger.device import Device
 from oomph.ledger.dtype import Dtype
@@ -31,7 +33,13 @@ from oomph.ledger.settings import Flags, Settings
 from oomph.ledger.weights import Experts
 from oomph.units import Bytes
 
-_DTYPES: Final = {"float32": Dtype.F32, "float16": Dtype.F16, "bfloat16": Dtype.BF16}
+_DTYPES: Final = {
+    "bfloat16": Dtype.BF16,
+    "float": Dtype.F32,
+    "float16": Dtype.F16,
+    "float32": Dtype.F32,
+    "half": Dtype.F16,
+}
 _ENOUGH: Final = 1 << 60  # bytes: for what does not depend on the size of the pool
 
 
@@ -40,8 +48,10 @@ class Kept:
     """Everything that planning needs besides bytes."""
 
     layers: Mapping[str, Cache]
+    depth: int  # layers of the model, whether they keep anything or not
     limits: Limits
     second_runner: bool
+    recurrent: bool
 
 
 def kept(
@@ -66,6 +76,9 @@ def kept(
         kept=_format(flags, narrow=narrow),
         block_tokens=flags.positive("block_size"),
         guessed=guessed.tokens,
+        drafts=guessed.by_own_layers,
+        head=guessed.guesser is Guesser.HEAD,
+        dtype=_dtype(flags, "dtype"),
         mode=mode,
         window_dtype=_dtype(flags, "mamba_cache_dtype"),
         state_dtype=_dtype(flags, "mamba_ssm_cache_dtype"),
@@ -73,7 +86,9 @@ def kept(
         context_tokens=length,
     )
     stages = flags.count("pipeline_parallel_size")
-    second = facts.second_runner.at(release)(kind(geometry, quantized=quantized))
+    chosen = flags.get("VLLM_USE_V2_MODEL_RUNNER")
+    usual = facts.second_runner.at(release)(kind(geometry, quantized=quantized))
+    second = usual if chosen is None else str(chosen) == "1"
     limits = Limits(
         context_tokens=length,
         step_tokens=settings.whole("max_num_batched_tokens"),
@@ -82,13 +97,20 @@ def kept(
             overlapped=flags.switch("async_scheduling", default=facts.async_scheduling.at(release)),
             second_runner=second,
         ),
+        decode_ranks=flags.count("decode_context_parallel_size"),
         state_mode=mode,
         layout=Layout.BLHNC if _compressed(Same(geometry)) else Layout.LBNHC,
         override_blocks=flags.positive("num_gpu_blocks_override"),
         hybrid=not flags.switch("disable_hybrid_kv_cache_manager", default=False),
         auto_length=flags.get("max_model_len") == -1,
     )
-    return Kept(layers=caches(geometry, keeping), limits=limits, second_runner=second)
+    return Kept(
+        layers=caches(geometry, keeping),
+        depth=len(geometry.layers),
+        limits=limits,
+        second_runner=second,
+        recurrent=recurrent,
+    )
 
 
 def kind(geometry: Geometry, *, quantized: bool = False) -> Kind:
@@ -118,12 +140,33 @@ def _compressed(same: Same[Geometry]) -> bool:
     return any(isinstance(mixer, Compressed) for layer in same.it.layers for mixer in layer.mixers)
 
 
-def pool(kept: Kept, release: Release, *, available: Bytes | None) -> KvPool | Refusal:
-    """The pool in so many bytes; without them, only what does not depend on its size."""
-    planned = plan(
-        (Worker(layers=kept.layers, available=_ENOUGH if available is None else available),), kept.limits, release
-    )
-    return planned if isinstance(planned, Refusal) else _told(planned, known=available is not None)
+def pool(kept: Kept, release: Release, *, available: Bytes | tuple[Bytes, ...] | None) -> KvPool | Refusal:
+    """The pool in so many bytes, on each stage of a pipeline; without them, only what does not depend on its size."""
+    if available is None:
+        return _whatever_its_size(Same(kept.layers), kept.limits, release)
+    rooms = available if isinstance(available, tuple) else (available,)
+    layers = (kept.layers,) if len(rooms) == 1 else _staged(kept, len(rooms))
+    workers = tuple(Worker(layers=own, available=room) for own, room in zip(layers, rooms, strict=True))
+    planned = plan(workers, kept.limits, release)
+    return planned if isinstance(planned, Refusal) else _told(planned, known=True)
+
+
+@lru_cache(maxsize=256)
+def _whatever_its_size(layers: Same[Mapping[str, Cache]], limits: Limits, release: Release) -> KvPool | Refusal:
+    planned = plan((Worker(layers=layers.it, available=_ENOUGH),), limits, release)
+    return planned if isinstance(planned, Refusal) else _told(planned, known=False)
+
+
+def _staged(kept: Kept, count: int) -> tuple[Mapping[str, Cache], ...]:
+    """The layers of each stage of a pipeline; those that guess ahead are on the last."""
+    ends = tuple(accumulate(stages(kept.depth, count)))
+    parts: tuple[dict[str, Cache], ...] = tuple({} for _ in range(count))
+    for name, cache in kept.layers.items():
+        index = next(int(part) for part in name.split(".") if part.isdecimal())
+        guessing = name.startswith("draft.")
+        place = count - 1 if guessing else next(at for at, end in enumerate(ends) if index < end)
+        parts[place][name] = cache
+    return parts
 
 
 def _told(planned: Pool, *, known: bool) -> KvPool:

@@ -5,15 +5,17 @@ Knows pages. Does not know which layers share blocks, nor which release is asked
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from oomph.engines.vllm.pool.formats import KvFormat
 from oomph.engines.vllm.pool.refusal import Reason, Unplannable
 from oomph.ledger.dtype import Dtype
 from oomph.units import Bytes
+
+if TYPE_CHECKING:
+    from fractions import Fraction  # takes longer to import than all of planning
 
 
 class Keeps(StrEnum):
@@ -41,7 +43,7 @@ class AttentionCache:
     window: int | None = None  # of a layer that keeps all: it attends to so many, but keeps the rest
     chunk: int | None = None
     retained: int = 0  # tokens kept below the window for drafts that look back
-    tokens_per_state: int | Fraction = 1
+    tokens_per_state: "int | Fraction" = 1
     padded: int | None = None  # bytes a page is stretched to
     alignment: int | None = None  # bytes a page is rounded up to
     cache_dtype: str | None = None  # of a latent layer: the --kv-cache-dtype it was told; an indexer is told none
@@ -101,11 +103,10 @@ class StateCache:
     speculative_blocks: int = 0
     checkpoint_blocks: int = 0
     replicated: bool = False  # every rank keeps the whole state
+    unpadded: int = field(init=False, compare=False)  # all states of one sequence; asked for very often
 
-    @property
-    def unpadded(self) -> int:
-        """All states of one sequence."""
-        return sum(state.size for state in self.states)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unpadded", sum(state.size for state in self.states))
 
     @property
     def page(self) -> Bytes:

@@ -30,7 +30,7 @@ def of_every_group(groups: Groups, limits: Limits, length: int, rules: Rules) ->
     """The blocks of all groups, each as large as all slots."""
     if len(groups) == 1 and groups[0].each is not None:
         return of_layers(groups[0].each, limits, length, rules)
-    return _bytes_per_block(Same(groups), limits.layout, Same(rules)) * blocks(groups, limits, length, rules)
+    return per_block(groups, limits, rules) * blocks(groups, limits, length, rules)
 
 
 def of_every_group_or_tuple(groups: Groups, limits: Limits, length: int, rules: Rules) -> int:
@@ -42,7 +42,12 @@ def of_every_group_or_tuple(groups: Groups, limits: Limits, length: int, rules: 
 
 def of_blocks(groups: Groups, limits: Limits, length: int, rules: Rules) -> int:
     """The blocks of all groups, each as large as a block of the pool."""
-    return _bytes_per_block(Same(groups), limits.layout, Same(rules)) * blocks(groups, limits, length, rules)
+    return per_block(groups, limits, rules) * blocks(groups, limits, length, rules)
+
+
+def per_block(groups: Groups, limits: Limits, rules: Rules) -> int:
+    """Bytes of one block over all layers of a worker."""
+    return _bytes_per_block(Same(groups), limits.layout, Same(rules))
 
 
 @lru_cache(maxsize=256)

@@ -6,8 +6,9 @@ from oomph.engines.history import Release
 from oomph.engines.vllm import facts as vllm_facts
 from oomph.engines.vllm.pool import facts
 from oomph.engines.vllm.pool.group import Layers
-from oomph.engines.vllm.pool.grouping import groups
 from oomph.engines.vllm.pool.limits import Limits
+from oomph.engines.vllm.pool.needs import per_block
+from oomph.engines.vllm.pool.planning import alone
 from oomph.engines.vllm.pool.pool import Pool, ThrowAway, Worker
 from oomph.engines.vllm.pool.refusal import Refusal, Unplannable
 from oomph.units import Bytes
@@ -47,9 +48,9 @@ def minimal_pool(
         return None
     rules = facts.rules(release)
     try:
-        found = groups(layers, limits, rules)
-        per_block = rules.bytes_per_block(found, limits.layout)
-        tensors = rules.tensors(found, blocks, per_block, limits.layout)
+        found = alone(layers, limits, rules)
+        each = per_block(found, limits, rules)
+        tensors = rules.tensors(found, blocks, each, limits.layout)
     except Unplannable as refused:
         return refused.refusal
-    return ThrowAway(groups=found, blocks=blocks, bytes_per_block=Bytes(per_block), tensors=tuple(map(Bytes, tensors)))
+    return ThrowAway(groups=found, blocks=blocks, bytes_per_block=Bytes(each), tensors=tuple(map(Bytes, tensors)))

@@ -111,10 +111,15 @@ def longest_by_worker(workers: Sequence[Worker], limits: Limits, rules: Rules) -
 
 def _parts(workers: Sequence[Worker], limits: Limits, rules: Rules) -> list[tuple[Group, ...]]:
     if len(workers) == 1 and not rules.retained(limits):
-        grouping = Limits(context_tokens=1, step_tokens=1, layout=limits.layout, hybrid=limits.hybrid)
-        return [_alone(Same(workers[0].layers), grouping, Same(rules))]
+        return [alone(workers[0].layers, limits, rules)]
     found = groups(_merged(workers, limits, rules), limits, rules)
     return [rules.projected(found, worker.layers) for worker in workers]
+
+
+def alone(layers: Layers, limits: Limits, rules: Rules) -> tuple[Group, ...]:
+    """The groups of one worker that has the whole model."""
+    grouping = Limits(context_tokens=1, step_tokens=1, layout=limits.layout, hybrid=limits.hybrid)
+    return _alone(Same(layers), grouping, Same(rules))
 
 
 @lru_cache(maxsize=256)
@@ -154,17 +159,17 @@ def _rooms(
     """What each worker has, or what the blocks take that the user asks for; and that less what is never given out."""
     rooms, usable = [], []
     for part, worker in zip(parts, workers, strict=True):
-        per_block = rules.bytes_per_block(part, limits.layout) if part else 0
+        each = needs.per_block(part, limits, rules) if part else 0
         overridden = limits.override_blocks is not None and rules.override_counts and part
-        rooms.append((limits.override_blocks or 0) * per_block if overridden else worker.available)
-        usable.append(rooms[-1] - rules.reserved_blocks * per_block)
+        rooms.append((limits.override_blocks or 0) * each if overridden else worker.available)
+        usable.append(rooms[-1] - rules.reserved_blocks * each)
     return rooms, usable
 
 
 def _blocks(part: Groups, room: int, limits: Limits, rules: Rules) -> int:
     if not part:
         return 1  # a pool without layers has its one block that is never given out
-    return rules.override(max(room // rules.bytes_per_block(part, limits.layout), 0), limits)
+    return rules.override(max(room // needs.per_block(part, limits, rules), 0), limits)
 
 
 def _checked_layers(worker: Worker, limits: Limits, rules: Rules) -> int:
@@ -236,11 +241,11 @@ def _counted(
 def _share(part: Groups, blocks: int, limits: Limits, rules: Rules, *, need: int, usable: int) -> Share:
     if not part:
         return Share(groups=(), bytes_per_block=Bytes(0), tensors=(), need=Bytes(need), usable=Bytes(usable))
-    per_block = rules.bytes_per_block(part, limits.layout)
+    each = needs.per_block(part, limits, rules)
     return Share(
         groups=tuple(part),
-        bytes_per_block=Bytes(per_block),
-        tensors=tuple(map(Bytes, rules.tensors(part, blocks, per_block, limits.layout))),
+        bytes_per_block=Bytes(each),
+        tensors=tuple(map(Bytes, rules.tensors(part, blocks, each, limits.layout))),
         need=Bytes(need),
         usable=Bytes(usable),
     )

@@ -28,6 +28,8 @@ def pages(cache: Cache, limits: Limits, length: int, rules: Rules) -> int:
 
 def group_pages(group: Group, limits: Limits, length: int, rules: Rules) -> int:
     """Blocks that a request takes for a group: those of its layer that takes most."""
+    if group.each is None:
+        return pages(group.cache, limits, length, rules)
     return max(pages(cache, limits, length, rules) for cache in group.caches)
 
 
