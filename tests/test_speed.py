@@ -11,7 +11,8 @@ import pytest
 
 from oomph.architectures.registry import geometry
 from oomph.engines.history import release
-from oomph.engines.vllm.forecast import Model, forecast
+from oomph.engines.vllm.forecast import forecast
+from oomph.engines.vllm.model import Model
 from oomph.ledger.catalogue import devices
 from oomph.ledger.settings import Flags
 

@@ -3,6 +3,7 @@
 Knows how gates make one verdict. Does not know which engine it speaks of.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from oomph.ledger.device import Device
@@ -11,6 +12,7 @@ from oomph.ledger.geometry import Geometry
 from oomph.ledger.kv import GraphProfile, KvPool
 from oomph.ledger.ledger import Basis, Ledger
 from oomph.ledger.settings import Settings
+from oomph.units import Bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +27,13 @@ class Forecast:
     count: int
     settings: Settings
     gates: tuple[Gate, ...]
-    ledger: Ledger = field(default_factory=Ledger)
+    skipped: Mapping[Step, str] = field(default_factory=dict)  # gates that are not met on this way up, and why
+    rank: int = 0  # the one that decides, where there are several
+    ledger: Ledger = field(default_factory=Ledger)  # what is on the device once it serves
     geometry: Geometry | None = None
     parameters: int | None = None  # of the whole model
-    kv: KvPool | None = None
+    kv: KvPool | None = None  # at the likely size of the pool
+    pool: Bounds | None = None  # bytes for keys, values and states
     graph_profile: GraphProfile | None = None
     warnings: tuple[str, ...] = ()
 
@@ -46,10 +51,10 @@ class Forecast:
         """Sure to fit only where every step was forecast; one gate is enough to be sure that it does not."""
         if (stopped := self.stopped_at) is not None:
             return stopped.verdict
-        return Verdict.FITS if {gate.step for gate in self.gates} == set(Step) else Verdict.UNSURE
+        return Verdict.UNSURE if self.not_forecast else Verdict.FITS
 
     @property
     def not_forecast(self) -> tuple[Step, ...]:
         """Steps of which nothing is said yet."""
-        said = {gate.step for gate in self.gates}
+        said = {gate.step for gate in self.gates} | set(self.skipped)
         return tuple(step for step in Step if step not in said)

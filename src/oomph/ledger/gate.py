@@ -3,9 +3,10 @@
 Knows two sides and a verdict. Does not know which engine asks, nor what either side consists of.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from oomph.ledger.ledger import Ledger
 from oomph.units import Bounds
 
 
@@ -40,6 +41,7 @@ class Gate:
     has: Bounds
     because: str  # both sides in words, with their numbers in them
     inert: tuple[str, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)  # what is on the device at that moment, whoever put it there
 
     @property
     def verdict(self) -> Verdict:

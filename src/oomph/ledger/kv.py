@@ -41,6 +41,7 @@ class GraphProfile:
     tensors: int
     tensor: Bytes
     total: Bytes
+    fails: tuple[int, int] | None = None  # which allocation is the first that fails, counted from 1: at best, at worst
 
     @property
     def words(self) -> str:

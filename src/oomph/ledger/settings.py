@@ -38,6 +38,13 @@ class Flags(Mapping[str, Value]):
     def __len__(self) -> int:
         return len(self._given)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._given  # not by trying: most flags are missing, and a plan asks for many
+
+    def get(self, name: str, default: Value = None) -> Value:  # type: ignore[override] # a flag is never anything else
+        """What was given; `default` where nothing was."""
+        return self._given.get(name, default)
+
     def __repr__(self) -> str:
         return f"Flags({self._given})"
 

@@ -89,4 +89,4 @@ def test_a_plan_of_a_folder_says_when_checkpoint_and_config_disagree(
         return capsys.readouterr().out
 
     assert "its config speaks of" not in plan(3)
-    assert "note: the checkpoint holds" in plan(2)
+    assert "- the checkpoint holds" in plan(2)

@@ -20,6 +20,14 @@ class Core(StrEnum):
     V1 = "V1"
 
 
+class Sampler(StrEnum):
+    """How the first runner finds the likeliest words."""
+
+    SORTS = "sorts"  # the whole vocabulary, for every sequence
+    SELECTS = "selects"  # by a kernel, without sorting
+    DEPENDS = "depends"  # on whether FlashInfer is installed
+
+
 class Requested(Protocol):
     """What the engine may use of a device."""
 
@@ -268,5 +276,23 @@ unstretched: Final = Since(
     {
         "0.6.0": False,  # config.py
         "0.11.1": True,  # config/model.py
+    }
+)
+
+# How the likeliest words are found among all, unless VLLM_USE_FLASHINFER_SAMPLER says otherwise.
+sampler: Final = Since(
+    {
+        "0.6.0": Sampler.SORTS,  # model_executor/layers/sampler.py
+        "0.8.0": Sampler.DEPENDS,  # v1/sample/ops/topk_topp_sampler.py
+        "0.11.1": Sampler.SORTS,  # v1/sample/ops/topk_topp_sampler.py
+        "0.17.0": Sampler.SELECTS,  # v1/sample/ops/topk_topp_triton.py
+    }
+)
+
+# Whether each sequence of a captured decode step must have a block for its state.
+block_for_each_state: Final = Since(
+    {
+        "0.6.0": False,  # worker/worker.py
+        "0.20.0": True,  # config/compilation.py
     }
 )

@@ -1,115 +1,76 @@
-"""What happens on the way up: the gates of a start-up, with what each needs and has.
+"""What happens on the way up: every gate of a start-up, with what it needs and has, on the rank that decides.
 
-Knows the start check, and where loading or the graph profile surely fails. Every further gate that is forecast is
-added here, in the order in which it is met.
+Knows the order of the gates, which of them a start-up meets, and that the poorest rank decides. Does not know how large
+any part is, nor what would help.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
 from oomph.engines.history import Release
-from oomph.engines.vllm import facts, kv
+from oomph.engines.vllm import facts, gates, kv, seen
+from oomph.engines.vllm.context import overridden, too_long
+from oomph.engines.vllm.footprint import footprint
+from oomph.engines.vllm.formulas.batches import Usage
+from oomph.engines.vllm.measured.calibration import Calibration
+from oomph.engines.vllm.measured.shipped import SHIPPED
+from oomph.engines.vllm.model import Model
 from oomph.engines.vllm.pool.refusal import Refusal
+from oomph.engines.vllm.rank import Rank, add_up, budget, free_at_start
 from oomph.engines.vllm.releases import HISTORY
 from oomph.engines.vllm.resolve import longest, resolve
-from oomph.engines.vllm.speculation import speculation
+from oomph.engines.vllm.shapes import Start, shapes
 from oomph.engines.vllm.unread import not_modelled
+from oomph.engines.vllm.weights import online, world
 from oomph.engines.vllm.weights.headers import held
-from oomph.engines.vllm.weights.kit import Kit
+from oomph.engines.vllm.weights.loaded import load_peak, resident
+from oomph.engines.vllm.weights.loading import loading
 from oomph.engines.vllm.weights.ranks import Ranks
-from oomph.engines.vllm.weights.total import draft, parameters, total
+from oomph.engines.vllm.weights.total import parameters, total
 from oomph.errors import UsageError
-from oomph.ledger.checkpoint import Checkpoint
-from oomph.ledger.device import Capability, Device
+from oomph.ledger.device import Device
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate, Step, Verdict
 from oomph.ledger.geometry import Geometry
 from oomph.ledger.kv import GraphProfile, KvPool
-from oomph.ledger.ledger import Account, Basis, Entry, Ledger, weakest
-from oomph.ledger.quantization import Quantization
+from oomph.ledger.ledger import Basis, Entry, weakest
+from oomph.ledger.observed import Observed
 from oomph.ledger.same import Same
 from oomph.ledger.settings import Flags, Settings
-from oomph.units import MIB, Bounds, Bytes
-
-# A CUDA context and the handles of its libraries, on a device on which nobody else is: seen between these in public
-# start-up logs. It is there before the engine looks, so it is missing from what the engine finds free.
-_CONTEXT: Final = Bounds(250 * MIB, 750 * MIB, 450 * MIB)
+from oomph.units import Bounds, Bytes
 
 _AGREE: Final = 0.02  # of the weights: scales and zero points that a kernel keeps differently
-
-# What the start check does not look at: it compares a share of the total with what is free, before anything is loaded.
-_INERT_AT_START: Final = (
-    "--max-model-len",
-    "--max-num-seqs",
-    "--max-num-batched-tokens",
-    "--kv-cache-memory-bytes",
-    "--num-gpu-blocks-override",
-    "--enforce-eager",
-    "--kv-cache-dtype",
-    "--quantization",
-)
+_WORSE: Final = {Verdict.OVERFLOWS: 0, Verdict.UNSURE: 1, Verdict.FITS: 2}
+_UNSEEN: Final = Observed()
 
 
-# What loading does not look at: the share is only compared before, and only divides what is left afterwards.
-_INERT_AT_LOAD: Final = (
-    "--gpu-memory-utilization",
-    "--max-model-len",
-    "--max-num-seqs",
-    "--kv-cache-dtype",
-    "--kv-cache-memory-bytes",
-    "--enforce-eager",
-)
-
-# What the throw-away pool does not look at: it is made before any budget is.
-_INERT_IN_PROFILE: Final = ("--gpu-memory-utilization", "--max-model-len", "--num-gpu-blocks-override")
-
-
-def free_at_start(device: Device) -> Bounds:
-    """What the engine finds free: as it was seen, else all but a CUDA context."""
-    return Bounds(device.total) - _CONTEXT if device.free is None else device.free
-
-
-def start_check(settings: Settings, *, device: Device, release: Release) -> Gate | None:
-    """The first gate: is as much free as the engine may use? None where the release does not ask."""
-    if not facts.start_check.at(release):
-        return None
-    share = settings.number("gpu_memory_utilization")
-    needs = math.ceil(facts.requested.at(release)(total=device.total, share=share))
-    has = free_at_start(device)
-    seen = "seen free" if device.free is not None else "left free by a CUDA context on an empty device"
-    return Gate(
-        step=Step.START_CHECK,
-        needs=Bounds(needs),
-        has=has,
-        because=(
-            f"--gpu-memory-utilization {share:g} of {device.total} is {Bytes(needs)}; "
-            f"{has.low.down} to {has.high.down} are {seen}"
-        ),
-        inert=_INERT_AT_START,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
-    """What is known of the model that shall be served."""
-
-    name: str
-    geometry: Geometry
-    quantization: Quantization | None = None
-    weights: Entry | None = None  # where loading was measured
-    checkpoint: Checkpoint | None = None  # where its headers are at hand
-
-
-def forecast(flags: Flags, *, model: Model | None, devices: tuple[Device, ...], release: Release) -> Forecast:
-    """The way up as far as it is forecast; the poorest device decides, because every rank must pass."""
-    poorest = min(devices, key=lambda device: free_at_start(device).low)
+def forecast(
+    flags: Flags,
+    *,
+    model: Model | None,
+    devices: tuple[Device, ...],
+    release: Release,
+    usage: Usage = Usage.SERVER,
+    observed: Observed | None = None,
+    calibration: Calibration = SHIPPED,
+) -> Forecast:
+    """The whole way up; the poorest rank decides, because every rank must pass."""
     _refuse_too_few(flags, len(devices))
+    if model is not None:
+        model = _as_told(model, flags, release)
+    poorest = min(devices, key=lambda device: device.total if device.free is None else device.free.low)
     context_tokens = None if model is None else longest(model.geometry, release)
-    settings = resolve(flags, device=poorest, release=release, context_tokens=context_tokens)
-    met = (start_check(settings, device=poorest, release=release),)
+    settings = resolve(flags, device=poorest, release=release, context_tokens=context_tokens, usage=usage)
+    asked = _Asked(
+        flags=flags,
+        settings=settings,
+        devices=devices,
+        release=release,
+        observed=observed or _UNSEEN,
+        calibration=calibration,
+    )
     plain = Forecast(
         engine=HISTORY.engine,
         release=str(release),
@@ -118,118 +79,219 @@ def forecast(flags: Flags, *, model: Model | None, devices: tuple[Device, ...], 
         device=poorest,
         count=len(devices),
         settings=settings,
-        gates=tuple(gate for gate in met if gate is not None),
+        gates=() if model is not None else tuple(_without_model(asked, poorest)),
         warnings=tuple(filter(None, (HISTORY.warning(release),))),
     )
-    return plain if model is None else _with_model(plain, flags, model, release)
+    return plain if model is None else _with_model(plain, asked, model)
 
 
-def _with_model(plain: Forecast, flags: Flags, model: Model, release: Release) -> Forecast:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The question, resolved."""
+
+    flags: Flags
+    settings: Settings
+    devices: tuple[Device, ...]
+    release: Release
+    observed: Observed
+    calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """One rank's way up."""
+
+    rank: Rank
+    gates: tuple[Gate, ...]
+    profile: GraphProfile | None
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """The first that surely fails comes first, then the first that may fail, then the least pool."""
+        for verdict in (Verdict.OVERFLOWS, Verdict.UNSURE):
+            for place, gate in enumerate(self.gates):
+                if gate.verdict is verdict:
+                    return _WORSE[verdict], place, self.rank.pool.likely
+        return _WORSE[Verdict.FITS], 0, self.rank.pool.likely
+
+
+def _without_model(asked: _Asked, device: Device) -> Iterator[Gate]:
+    """The start check alone, which looks at no model."""
+    if facts.start_check.at(asked.release):
+        before = asked.calibration.context * 1
+        yield _start_check(asked, device, free=free_at_start(device, before), before=before)
+
+
+def _start_check(asked: _Asked, device: Device, *, free: Bounds, before: Bounds) -> Gate:
+    share = asked.settings.number("gpu_memory_utilization")
+    may_use = budget(device, share=share, release=asked.release)
+    return gates.start_check(device, share=share, budget=may_use, free=free, before=before)
+
+
+def _with_model(plain: Forecast, asked: _Asked, model: Model) -> Forecast:
     kept = kv.kept(
         model.geometry,
-        flags,
-        plain.settings,
+        asked.flags,
+        asked.settings,
         device=plain.device,
-        release=release,
+        release=asked.release,
         narrow=model.quantization is not None and model.quantization.cache_scales,
-        quantized=model.quantization is not None,
+        quantized=online.made(loading(asked.flags).format, model.quantization) is not None,
     )
-    given = flags.get("kv_cache_memory_bytes")
-    pool = kv.pool(kept, release, available=Bytes(given) if isinstance(given, int) else None)
-    unplanned = isinstance(pool, Refusal) and pool.need is None
-    refused = f"the pool cannot be planned: {pool.reason}" if isinstance(pool, Refusal) and unplanned else None
-    weights = model.weights or loaded(model, flags, plain)
-    unread = not_modelled(flags)
-    profile = kv.graph_profile(kept, plain.settings, release)
+    unread = not_modelled(asked.flags, model.quantization)
+    ranks = tuple(_ranks(asked, model, kept, assumed=unread is not None))
+    pool = _Pool.of(kept, ranks, asked)
+    ways = [_way(each, pool, kept, asked) for each in ranks]
+    worst = min(ways, key=lambda way: way.order)
+    told = pool.sized if pool.sized is not None else pool.plain
     return replace(
         plain,
         basis=Basis.ASSUMED if unread else plain.basis,
-        gates=(
-            *plain.gates,
-            *(() if unread else surely_failing(plain.device, weights, profile)),
-            *_one_request(pool, plain.settings),
-        ),
+        device=worst.rank.device,
+        rank=worst.rank.place,
+        gates=tuple(gate for gate in worst.gates if unread is None or gate.step is Step.START_CHECK),
+        skipped={} if unread or pool.plain is None else _skipped(worst, kept, asked),
         geometry=model.geometry,
         parameters=_parameters(Same(model.geometry)),
-        ledger=Ledger((weights,)),
-        kv=None if isinstance(pool, Refusal) else pool,
-        graph_profile=profile,
-        warnings=tuple(filter(None, (*plain.warnings, refused, unread, _disagreement(model)))),
+        ledger=gates.steady(worst.rank),
+        kv=told,
+        pool=worst.rank.pool if told is not None else None,
+        graph_profile=worst.profile,
+        warnings=tuple(filter(None, (*plain.warnings, pool.words, unread, _disagreement(model)))),
     )
 
 
-def _one_request(pool: KvPool | Refusal, settings: Settings) -> Iterator[Gate]:
-    """A pool of a given size that cannot hold one request of the longest length."""
-    if isinstance(pool, Refusal) and pool.need is not None and pool.available is not None:
-        fitting = "" if pool.fitting_tokens is None else f"; {pool.fitting_tokens:,} tokens would fit"
-        yield Gate(
-            step=Step.ONE_REQUEST,
-            needs=Bounds(pool.need),
-            has=Bounds(pool.available),
-            because=(
-                f"one request of {settings.whole('max_model_len'):,} tokens takes {pool.need.up}, "
-                f"the pool has {pool.available.down}{fitting}"
-            ),
-            inert=("--gpu-memory-utilization",),
+def _ranks(asked: _Asked, model: Model, kept: kv.Kept, *, assumed: bool) -> Iterator[Rank]:
+    """Every rank that differs from the others: by its device, or by its stage."""
+    tensor, pipeline = (asked.flags.count(f"{kind}_parallel_size") for kind in ("tensor", "pipeline"))
+    met = set()
+    for place, device in enumerate(asked.devices):
+        stage = place // tensor % pipeline
+        if (device, stage) not in met:
+            met.add((device, stage))
+            yield _rank(asked, model, kept, device=device, place=place, stage=stage, assumed=assumed)
+
+
+def _rank(asked: _Asked, model: Model, kept: kv.Kept, *, device: Device, place: int, stage: int, assumed: bool) -> Rank:
+    where = world.ranks(asked.flags, stage=stage)
+    start = Start(
+        geometry=model.geometry,
+        device=device,
+        flags=asked.flags,
+        settings=asked.settings,
+        ranks=where,
+        release=asked.release,
+        second_runner=kept.second_runner,
+    )
+    entry = model.weights or resident(model, asked.flags, device.capability, asked.release, ranks=where)
+    found = add_up(
+        device=device,
+        place=place,
+        share=asked.settings.number("gpu_memory_utilization"),
+        weights=seen.weights(asked.observed, _assumed(entry) if assumed else entry, place),
+        loading=load_peak(model, asked.flags, device.capability, asked.release, ranks=where),
+        parts=seen.parts(asked.observed, footprint(shapes(start), asked.calibration), place),
+        release=asked.release,
+        given=_given(asked, kept),
+    )
+    return seen.pool(asked.observed, found)
+
+
+def _assumed(entry: Entry) -> Entry:
+    """An entry beside a flag whose effect is not computed."""
+    return replace(entry, basis=weakest(entry.basis, Basis.ASSUMED))
+
+
+def _given(asked: _Asked, kept: kv.Kept) -> Bytes | None:
+    """Bytes of the pool, where the user says how many, or how many blocks."""
+    given = asked.flags.positive("kv_cache_memory_bytes")
+    if given is not None:
+        return Bytes(given)
+    blocks = asked.flags.positive("num_gpu_blocks_override")
+    plain = kv.pool(kept, asked.release, available=None) if blocks is not None else None
+    return Bytes(blocks * plain.bytes_per_block) if blocks is not None and isinstance(plain, KvPool) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pool:
+    """The pool that all ranks share: as large as it is likely to be, and whatever its size."""
+
+    sized: KvPool | None
+    plain: KvPool | None
+    fitting: int | None  # tokens of the longest request, where the asked-for does not fit
+    words: str | None = None  # why there is none
+
+    @classmethod
+    def of(cls, kept: kv.Kept, ranks: tuple[Rank, ...], asked: _Asked) -> "_Pool":
+        """As the release plans it."""
+        stages = asked.flags.count("pipeline_parallel_size")
+        tensor = asked.flags.count("tensor_parallel_size")
+        room = tuple(
+            min(each.pool.likely for each in ranks if each.place // tensor % stages == stage) for stage in range(stages)
         )
+        sized = kv.pool(kept, asked.release, available=room)
+        if isinstance(sized, KvPool):
+            return cls(sized=sized, plain=sized, fitting=None)
+        plain = kv.pool(kept, asked.release, available=None)
+        if isinstance(plain, Refusal):
+            return cls(sized=None, plain=None, fitting=None, words=f"the pool cannot be planned: {plain.reason}")
+        return cls(sized=None, plain=plain, fitting=sized.fitting_tokens)
 
 
-def surely_failing(device: Device, weights: Entry, profile: GraphProfile | None) -> Iterator[Gate]:
-    """Gates that fail by what is known alone; one that might pass is not forecast yet, so it is left out."""
-    has = free_at_start(device)
-    load = Gate(
-        step=Step.LOAD,
-        needs=weights.size,
-        has=has,
-        because=f"the weights alone are {weights.size}; {has.low.down} to {has.high.down} are free before loading",
-        inert=_INERT_AT_LOAD,
-    )
-    if load.verdict is Verdict.OVERFLOWS:
-        yield load
-    if profile is None:
+def _way(rank: Rank, pool: _Pool, kept: kv.Kept, asked: _Asked) -> _Way:
+    profile = kv.graph_profile(kept, asked.settings, asked.release)
+    if profile is not None:
+        ran_out = None if asked.observed.allocated is None else asked.observed.allocated.at(rank.place)
+        profile = replace(profile, fails=gates.first_failing(profile, rank, ran_out))
+    met = (gate for gate in _gates(rank, pool, kept, asked, profile) if gate is not None)
+    return _Way(rank=rank, gates=tuple(met), profile=profile)
+
+
+def _gates(
+    rank: Rank, pool: _Pool, kept: kv.Kept, asked: _Asked, profile: GraphProfile | None
+) -> Iterator[Gate | None]:
+    """In the order in which they are met."""
+    if facts.start_check.at(asked.release):
+        yield _start_check(asked, rank.device, free=rank.free, before=rank.parts.before)
+    yield gates.load(rank)
+    yield gates.profile(rank)
+    if profile is not None:
+        yield gates.graph_profile(rank, profile)
+    if rank.given is None:
+        yield gates.pool_size(rank)
+    if pool.plain is None:
         return
-    beside = Gate(
-        step=Step.GRAPH_PROFILE,
-        needs=weights.size + profile.total,
-        has=has,
-        because=(
-            f"{profile.words} are {profile.total}, beside weights of {weights.size}; "
-            f"{has.low.down} to {has.high.down} were free before loading"
-        ),
-        inert=_INERT_IN_PROFILE,
-    )
-    if beside.verdict is Verdict.OVERFLOWS:
-        yield beside
+    if not kept.limits.auto_length:
+        yield gates.one_request(rank, pool.plain, asked.settings, fitting=pool.fitting)
+    if _captures(asked.settings):
+        each = facts.block_for_each_state.at(asked.release) and kept.recurrent
+        yield gates.capture(rank, pool.plain, sequences=asked.settings.whole("max_num_seqs") if each else None)
+    yield gates.warm_up(rank)
+    yield gates.serving(rank)
 
 
-def loaded(model: Model, flags: Flags, plain: Forecast) -> Entry:
-    """The weights of the heaviest rank, as the geometry gives them."""
-    tensor, pipeline = (flags.count(f"{kind}_parallel_size") for kind in ("tensor", "pipeline"))
-    heaviest = _heaviest(
-        Same(model),
-        Ranks(tensor=tensor, pipeline=pipeline, experts_whole=flags.get("enable_expert_parallel") is True),
-        plain.device.capability,
-        towers=flags.get("language_model_only") is not True,
-    )
-    guessing = speculation(flags).by_own_layers and bool(model.geometry.draft)
-    drafts = draft(model.geometry, Ranks(tensor=tensor)) if guessing else Bytes(0)
-    where = f"the heaviest of {tensor} × {pipeline} ranks" if tensor * pipeline > 1 else "one rank"
-    stored = "" if model.quantization is None else f", stored as {model.quantization.method},"
-    return Entry(
-        account=Account.WEIGHTS,
-        size=Bounds(heaviest + drafts),
-        basis=weakest(Basis.COMPUTED, plain.basis),
-        because=f"parameters of {model.geometry.architecture}{stored} on {where}, from the shapes in its config"
-        + (f"; {drafts} of them guess ahead" if guessing else ""),
-    )
+def _captures(settings: Settings) -> bool:
+    return bool(settings["cudagraph_capture_sizes"].value)
 
 
-@lru_cache(maxsize=256)
-def _heaviest(model: Same[Model], ranks: Ranks, capability: Capability | None, *, towers: bool) -> Bytes:
-    kit = None if capability is None else Kit(capability=capability)
-    geometry, quantization = model.it.geometry, model.it.quantization
-    every = (replace(ranks, stage=stage) for stage in range(ranks.pipeline))
-    return max(total(geometry, rank, quantization=quantization, kit=kit, towers=towers) for rank in every)
+def _skipped(way: _Way, kept: kv.Kept, asked: _Asked) -> dict[Step, str]:
+    """Gates that are not met on this way up, and why."""
+    met = {gate.step for gate in way.gates}
+    given = "--kv-cache-memory-bytes or --num-gpu-blocks-override says how large the pool is"
+    eager = "no graphs are captured" if not _captures(asked.settings) else None
+    runner = "its second runner" if kept.second_runner else "it"
+    why = {
+        Step.START_CHECK: f"{asked.release} does not ask whether as much is free as it may use",
+        Step.GRAPH_PROFILE: eager
+        or (f"{given}, so nothing is profiled" if way.rank.given is not None else None)
+        or f"{asked.release} makes no pool to profile graphs in: {runner} estimates none",
+        Step.POOL_SIZE: given,
+        Step.ONE_REQUEST: "--max-model-len -1 shortens requests until one fits"
+        if kept.limits.auto_length
+        else "nothing is kept for a request",
+        Step.CAPTURE: eager or "",
+    }
+    return {step: words for step, words in why.items() if step not in met and words}
 
 
 @lru_cache(maxsize=64)
@@ -237,8 +299,16 @@ def _parameters(geometry: Same[Geometry]) -> int:
     return parameters(geometry.it)
 
 
+def _as_told(model: Model, flags: Flags, release: Release) -> Model:
+    """The model with what flags change of its positions; a length that the engine refuses is refused."""
+    geometry = overridden(model.geometry, flags)
+    if (refusal := too_long(flags, geometry, release)) is not None:
+        raise UsageError(refusal)
+    return model if geometry is model.geometry else replace(model, geometry=geometry)
+
+
 def _refuse_too_few(flags: Flags, devices: int) -> None:
-    wanted = flags.count("tensor_parallel_size") * flags.count("pipeline_parallel_size")
+    wanted = world.gpus(flags)
     if wanted > devices:
         message = f"{wanted} ranks need as many GPUs, but --gpu names {devices} (write --gpu 'NAME x{wanted}')"
         raise UsageError(message)
@@ -249,7 +319,12 @@ def _disagreement(model: Model) -> str | None:
     if model.checkpoint is None:
         return None
     stored = held(model.checkpoint, model.geometry)
-    derived = _heaviest(Same(model), Ranks(), None, towers=True)
+    derived = _whole(Same(model))
     if abs(stored - derived) <= _AGREE * derived:
         return None
     return f"the checkpoint holds {stored} of weights, its config speaks of {derived}: one of them is not this model's"
+
+
+@lru_cache(maxsize=64)
+def _whole(model: Same[Model]) -> Bytes:
+    return total(model.it.geometry, Ranks(), quantization=model.it.quantization)

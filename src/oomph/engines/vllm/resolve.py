@@ -4,37 +4,53 @@ Knows the order in which defaults depend on each other. Without a model, what fo
 as if that were no limit.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from oomph.engines.history import Release
 from oomph.engines.vllm import facts
-from oomph.engines.vllm.formulas.batches import Usage
+from oomph.engines.vllm.compilation import Graphs, compilation
+from oomph.engines.vllm.context import usual_tokens
+from oomph.engines.vllm.formulas.batches import Batch, Usage
 from oomph.engines.vllm.formulas.captures import Wish
 from oomph.engines.vllm.speculation import speculation
 from oomph.ledger.device import Device
 from oomph.ledger.geometry import Geometry
 from oomph.ledger.settings import Flags, Origin, Setting, Settings, Value
+from oomph.units import Bytes
 
+_SHARED: Final = (12, 1)  # the compute capability of GB10, whose start-ups print the small defaults
 _UNLIMITED: Final = 1 << 30  # tokens of context: so long that it does not limit a step
 
 
-def resolve(flags: Flags, *, device: Device, release: Release, context_tokens: int | None = None) -> Settings:
+def resolve(
+    flags: Flags,
+    *,
+    device: Device,
+    release: Release,
+    context_tokens: int | None = None,
+    usage: Usage = Usage.SERVER,
+) -> Settings:
     """Every setting that this release decides from flags, device and the model's context length."""
-    resolved = {name: Setting(value=value, origin=Origin.GIVEN) for name, value in flags.items()}
+    resolved = {name: Setting(value=value, origin=_origin(name)) for name, value in flags.items()}
     resolved.setdefault("gpu_memory_utilization", _default(facts.share.at(release), release))
     length = _length(flags, context_tokens)
     if length is not None:
         resolved["max_model_len"] = length
     longest = length.value if length is not None and isinstance(length.value, int) else _UNLIMITED
-    resolved.update(_batch(flags, device=device, release=release, context_tokens=longest))
+    resolved.update(_batch(flags, device=device, release=release, context_tokens=longest, usage=usage))
     resolved.update(_captures(Settings(resolved), flags, device=device, release=release))
     return Settings(resolved)
 
 
 def longest(geometry: Geometry, release: Release) -> int:
     """Tokens of the longest request where the user does not say."""
-    usual = geometry.usual_tokens if facts.unstretched.at(release) else None
-    return geometry.context_tokens if usual is None else usual
+    return usual_tokens(geometry, release)
+
+
+def _origin(name: str) -> Origin:
+    """Variables are written in capitals, flags are not."""
+    return Origin.ENVIRONMENT if name.isupper() else Origin.GIVEN
 
 
 def _default(value: Value, release: Release) -> Setting:
@@ -51,8 +67,10 @@ def _length(flags: Flags, context_tokens: int | None) -> Setting | None:
     return Setting(value=context_tokens, origin=Origin.DERIVED, because="the model's context length")
 
 
-def _batch(flags: Flags, *, device: Device, release: Release, context_tokens: int) -> dict[str, Setting]:
-    default = facts.batch.at(release)(device, Usage.SERVER)
+def _batch(flags: Flags, *, device: Device, release: Release, context_tokens: int, usage: Usage) -> dict[str, Setting]:
+    default = facts.batch.at(release)(_as_asked(device), usage)
+    if flags.get("performance_mode") == "throughput":  # both by default, each where it is not given
+        default = Batch(sequences=2 * default.sequences, tokens=2 * default.tokens)
     batch = facts.batch_limits.at(release)(
         default,
         sequences=flags.whole("max_num_seqs"),
@@ -68,11 +86,18 @@ def _batch(flags: Flags, *, device: Device, release: Release, context_tokens: in
     }
 
 
+def _as_asked(device: Device) -> Device:
+    """The device as NVML tells of it; of one that shares the host's memory it tells no total, and 0 is taken for it."""
+    blind = device.capability is not None and (device.capability.major, device.capability.minor) == _SHARED
+    return replace(device, total=Bytes(1), free=None) if blind else device
+
+
 def _captures(settings: Settings, flags: Flags, *, device: Device, release: Release) -> dict[str, Setting]:
-    if "enforce_eager" in settings and settings["enforce_eager"].value:
-        none = Setting(value=(), origin=Origin.DERIVED, because="no graphs with --enforce-eager")
+    asked = compilation(flags)
+    if asked.captured(release) is Graphs.NONE:
+        why = "--enforce-eager" if flags.get("enforce_eager") is True else "this compilation config"
+        none = Setting(value=(), origin=Origin.DERIVED, because=f"no graphs with {why}")
         return {"cudagraph_capture_sizes": none}
-    given = settings["cudagraph_capture_sizes"].value if "cudagraph_capture_sizes" in settings else None
     guessed = speculation(flags).tokens
     sizes = facts.capture_sizes.at(release)(
         Wish(
@@ -80,10 +105,11 @@ def _captures(settings: Settings, flags: Flags, *, device: Device, release: Rele
             tokens=settings.whole("max_num_batched_tokens"),
             speculative_tokens=guessed,
             capability=device.capability,
-            largest=settings.whole("max_cudagraph_capture_size") if "max_cudagraph_capture_size" in settings else None,
-            sizes=given if isinstance(given, tuple) else None,
+            largest=asked.largest,
+            sizes=asked.sizes,
         )
     )
+    sizes = sizes if asked.sizes else asked.finer(sizes)
     from_what = "max_num_seqs, max_num_batched_tokens" + (f" and {guessed} guessed tokens" if guessed else "")
-    because = "given, within one step" if given else f"grid of {release} for {from_what}"
+    because = "given, within one step" if asked.sizes else f"grid of {release} for {from_what}"
     return {"cudagraph_capture_sizes": Setting(value=sizes, origin=Origin.DERIVED, because=because)}

@@ -1,0 +1,282 @@
+"""The questions that the engine asks of its memory on the way up, each with its two sides in words.
+
+Knows which parts are on the device at each gate, and which flags change neither side there. Does not know how large a
+part is, nor what would help.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from oomph.engines.vllm.rank import Rank
+from oomph.ledger.device import Device
+from oomph.ledger.gate import Gate, Step, Verdict
+from oomph.ledger.kv import GraphProfile, KvPool
+from oomph.ledger.ledger import Account, Basis, Entry, Ledger
+from oomph.ledger.same import Same
+from oomph.ledger.settings import Settings
+from oomph.units import Bounds, Bytes, together
+
+_SHARE: Final = "--gpu-memory-utilization"
+_LENGTH: Final = "--max-model-len"
+_SEQUENCES: Final = "--max-num-seqs"
+_STEP: Final = "--max-num-batched-tokens"
+_GIVEN: Final = "--kv-cache-memory-bytes"
+_BLOCKS: Final = "--num-gpu-blocks-override"
+_EAGER: Final = "--enforce-eager"
+_KEPT: Final = "--kv-cache-dtype"
+
+# Flags that change neither side of a gate, in any release.
+INERT: Final = {
+    Step.START_CHECK: (_LENGTH, _SEQUENCES, _STEP, _GIVEN, _BLOCKS, _EAGER, _KEPT, "--quantization"),
+    Step.LOAD: (_SHARE, _LENGTH, _SEQUENCES, _KEPT, _GIVEN, _BLOCKS, _EAGER),
+    Step.PROFILE: (_SHARE, _KEPT, _GIVEN, _BLOCKS),
+    Step.GRAPH_PROFILE: (_SHARE, _LENGTH, _BLOCKS),
+    Step.POOL_SIZE: (_LENGTH, _KEPT),
+    Step.ONE_REQUEST: (),
+    Step.CAPTURE: (_KEPT,),
+    Step.WARM_UP: (_KEPT,),
+    Step.SERVING: (_KEPT,),
+}
+
+
+def start_check(device: Device, *, share: float, budget: Bytes, free: Bounds, before: Bounds) -> Gate:
+    """Whether as much is free as the engine may use."""
+    seen = "seen free" if device.free is not None else "left free by a CUDA context on an empty device"
+    return Gate(
+        step=Step.START_CHECK,
+        needs=Bounds(budget),
+        has=free,
+        because=(f"{_SHARE} {share:g} of {device.total} is {budget}; {free.low.down} to {free.high.down} are {seen}"),
+        inert=INERT[Step.START_CHECK],
+        ledger=Ledger(tuple(_driver(device, before))),
+    )
+
+
+def load(rank: Rank) -> Gate:
+    """Whether the weights fit, with what loading them takes for a moment."""
+    moment = f", {rank.loading.high.up} more for a moment" if rank.loading.high else ""
+    return Gate(
+        step=Step.LOAD,
+        needs=together(rank.before, rank.weights.size, rank.parts.buffers, rank.loading),
+        has=rank.room,
+        because=f"weights of {rank.weights.size}{moment}; {_was_free(rank)}",
+        inert=INERT[Step.LOAD],
+        ledger=_held(rank, (Account.ACTIVATIONS, rank.loading, "copies while loading, for a moment")),
+    )
+
+
+def profile(rank: Rank) -> Gate:
+    """Whether the largest step fits beside the weights."""
+    peak = rank.parts.peak
+    return Gate(
+        step=Step.PROFILE,
+        needs=rank.beside_weights(peak),
+        has=rank.room,
+        because=f"the largest step takes {peak} for a moment, beside {rank.resident.likely}; {_was_free(rank)}",
+        inert=INERT[Step.PROFILE],
+        ledger=_held(rank, (Account.ACTIVATIONS, peak, "the largest step, for a moment")),
+    )
+
+
+def graph_profile(rank: Rank, throw_away: GraphProfile) -> Gate:
+    """Whether the throw-away pool of the graph profile fits; there is no budget yet."""
+    sampled = Bounds(0, max(0, int(rank.parts.graphs.likely)), 0)
+    return Gate(
+        step=Step.GRAPH_PROFILE,
+        needs=rank.beside_weights(Bounds(throw_away.total), sampled),
+        has=rank.room,
+        because=(
+            f"{throw_away.words} are {throw_away.total}, beside weights of {rank.weights.size}; {_was_free(rank)}"
+            + _failing(throw_away)
+        ),
+        inert=INERT[Step.GRAPH_PROFILE],
+        ledger=_held(rank, (Account.KV_POOL, Bounds(throw_away.total), f"{throw_away.words}, thrown away afterwards")),
+    )
+
+
+def pool_size(rank: Rank) -> Gate:
+    """Whether anything of the budget is left for the pool."""
+    charged = rank.parts.estimate if rank.parts.charged else None
+    graphs = "" if charged is None else f", with {charged.likely} estimated for CUDA graphs"
+    return Gate(
+        step=Step.POOL_SIZE,
+        needs=rank.taken,
+        has=Bounds(rank.budget),
+        because=(
+            f"of a budget of {rank.budget}, everything but the pool takes {rank.taken}{graphs}; "
+            f"{_left(rank.pool)} left for the pool"
+        ),
+        inert=INERT[Step.POOL_SIZE],
+        ledger=_held(rank, _pooled(rank)),
+    )
+
+
+def one_request(rank: Rank, kv: KvPool, settings: Settings, *, fitting: int | None) -> Gate | None:
+    """Whether the pool holds one request of the longest length; None where nothing is kept."""
+    if kv.need is None:
+        return None
+    room = rank.pool
+    shorter = "" if fitting is None else f"; {fitting:,} tokens would fit"
+    return Gate(
+        step=Step.ONE_REQUEST,
+        needs=Bounds(kv.need),
+        has=room,
+        because=(
+            f"one request of {settings.whole('max_model_len'):,} tokens takes {kv.need.up}, "
+            f"the pool has {room}{shorter}"
+        ),
+        inert=(_SHARE,) if rank.given is not None else (),
+        ledger=_held(rank, _pooled(rank)),
+    )
+
+
+def capture(rank: Rank, kv: KvPool, *, sequences: int | None) -> Gate:
+    """Whether the graphs fit beside the pool; `sequences`: each of so many needs a block of its own."""
+    graphs = rank.parts.graphs
+    beside = Gate(
+        step=Step.CAPTURE,
+        needs=rank.beside_pool(Bounds(0)),
+        has=rank.room,
+        because=f"graphs take {graphs} beside the pool and the weights; {_was_free(rank)}",
+        inert=INERT[Step.CAPTURE],
+        ledger=_held(rank, _pooled(rank), (Account.GRAPHS, graphs, "as captured")),
+    )
+    blocks = None if sequences is None else _one_block_each(rank, kv, sequences)
+    return blocks if blocks is not None and beside.verdict is not Verdict.OVERFLOWS else beside
+
+
+def _one_block_each(rank: Rank, kv: KvPool, sequences: int) -> Gate | None:
+    """Each sequence of a captured decode step keeps its state in a block of its own (config/compilation.py)."""
+    gate = Gate(
+        step=Step.CAPTURE,
+        needs=Bounds(sequences * kv.bytes_per_block),
+        has=rank.pool,
+        because=(
+            f"{_SEQUENCES} {sequences}: each needs a block of {kv.bytes_per_block} for its state, "
+            f"and {_left(rank.pool)} left for the pool"
+        ),
+        inert=(_LENGTH, _KEPT),
+        ledger=_held(rank, _pooled(rank)),
+    )
+    return None if gate.verdict is Verdict.FITS else gate
+
+
+def warm_up(rank: Rank) -> Gate:
+    """Whether choosing tokens for all sequences at once fits beside everything else."""
+    rows = rank.parts.sampling
+    return Gate(
+        step=Step.WARM_UP,
+        needs=rank.beside_pool(rows),
+        has=rank.room,
+        because=f"choosing the next token of all sequences takes {rows} for a moment; {_was_free(rank)}",
+        inert=INERT[Step.WARM_UP],
+        ledger=_held(rank, _pooled(rank), _captured(rank), (Account.ACTIVATIONS, rows, "sampling, for a moment")),
+    )
+
+
+def serving(rank: Rank) -> Gate:
+    """Whether the worst step fits beside everything else."""
+    worst = rank.parts.serving
+    return Gate(
+        step=Step.SERVING,
+        needs=rank.beside_pool(worst),
+        has=rank.room,
+        because=f"the worst step takes {worst} for a moment; {_was_free(rank)}",
+        inert=INERT[Step.SERVING],
+        ledger=steady(rank),
+    )
+
+
+def steady(rank: Rank) -> Ledger:
+    """What is on the device once it serves."""
+    worst = (Account.ACTIVATIONS, rank.parts.serving, "the worst step, for a moment")
+    return _held(rank, _pooled(rank), _captured(rank), worst)
+
+
+_Part = tuple[Account, Bounds, str]
+
+
+def _driver(device: Device, before: Bounds) -> Iterator[Entry]:
+    """What is there before the engine looks."""
+    yield Entry(
+        account=Account.DRIVER,
+        size=before,
+        basis=Basis.CALIBRATED,
+        because="a CUDA context, the handles of its libraries, and what ranks take to talk to each other",
+    )
+    if device.free is not None:
+        others = Bounds(device.total) - device.free - before
+        if others.high > 0:
+            held = Bounds(max(0, others.low), others.high, max(0, others.likely))
+            yield Entry(account=Account.FOREIGN, size=held, basis=Basis.OBSERVED, because="not free when looked at")
+
+
+def _held(rank: Rank, *parts: _Part) -> Ledger:
+    """What is there before, the weights, what stays with them, and these."""
+    more = tuple(
+        Entry(account=account, size=size, basis=Basis.CALIBRATED, because=why)
+        for account, size, why in parts
+        if size.high
+    )
+    return Ledger((*_base(Same(rank)), *more))
+
+
+@lru_cache(maxsize=4)
+def _base(rank: Same[Rank]) -> tuple[Entry, ...]:
+    """What is on the device at every gate after loading."""
+    parts = rank.it.parts
+    stays = parts.buffers + parts.fragments
+    return (
+        *_driver(rank.it.device, parts.before),
+        Entry(account=Account.DRIVER, size=parts.outside, basis=Basis.CALIBRATED, because="outside PyTorch"),
+        rank.it.weights,
+        Entry(account=Account.ACTIVATIONS, size=stays, basis=Basis.CALIBRATED, because="the runner's buffers, kept"),
+    )
+
+
+def _pooled(rank: Rank) -> _Part:
+    room = rank.pool
+    size = Bounds(max(0, room.low), max(0, room.high), max(0, room.likely))
+    return Account.KV_POOL, size, "keys, values and states"
+
+
+def _captured(rank: Rank) -> _Part:
+    return Account.GRAPHS, rank.parts.graphs, "as captured"
+
+
+def _was_free(rank: Rank) -> str:
+    if rank.device.free is None:
+        return f"the device has {rank.room.likely.down}, of which a CUDA context takes {rank.before.likely.up}"
+    return f"{rank.room.low.down} were free before loading"
+
+
+def _left(pool: Bounds) -> str:
+    return f"{pool} is" if pool.high > 0 else "nothing is"
+
+
+def _failing(throw_away: GraphProfile) -> str:
+    if throw_away.fails is None:
+        return ""
+    best, worst = throw_away.fails
+    if throw_away.tensors == 1:
+        return "; it fails at once"
+    which = ordinal(best) if best == worst else f"{ordinal(worst)} to {ordinal(best)}"
+    return f"; the {which} of {throw_away.tensors} allocations is the one that fails"
+
+
+def ordinal(place: int) -> str:
+    """A place as it is said: 1st, 2nd, 3rd, 4th."""
+    teen = place % 100 in {11, 12, 13}
+    return f"{place}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(place % 10, 'th')}"
+
+
+def first_failing(throw_away: GraphProfile, rank: Rank, allocated: Bounds | None) -> tuple[int, int] | None:
+    """The first allocation that fails, at best and at worst; None where all may fit.
+
+    `allocated`: by PyTorch when this start-up ran out, where somebody saw it: weights, and the allocations before.
+    """
+    beyond = None if allocated is None else allocated - rank.weights.size
+    room = rank.room - rank.beside_weights() if beyond is None else beyond
+    best, worst = (max(0, end) // int(throw_away.tensor) + 1 for end in (room.high, room.low))
+    return (best, worst) if best <= throw_away.tensors else None
