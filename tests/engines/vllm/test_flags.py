@@ -5,6 +5,7 @@ import pytest
 from oomph.engines.history import Release, release
 from oomph.engines.vllm.flags.find import FLAGS, find
 from oomph.engines.vllm.flags.flag import Kind
+from oomph.engines.vllm.flags.gone import GONE, NEVER
 from oomph.engines.vllm.releases import HISTORY
 from oomph.errors import UnknownFlag
 
@@ -29,13 +30,17 @@ def test_a_flag_is_found_by_every_name_that_its_release_takes(written: str, text
 @pytest.mark.parametrize(
     ("written", "text", "why"),
     [
-        ("--swap-space", "0.18.0", "it was removed in 0.18.0: use --kv-offloading-size"),
-        ("--cuda-graph-sizes", "0.19.1", "it was removed in 0.13.0: use --cudagraph-capture-sizes"),
-        ("--preemption-mode", "0.32.0", "it was removed in 0.11.0, without a successor"),
+        ("--swap-space", "0.18.0", "it was removed in 0.18.0; blocks are no longer swapped to the host"),
+        ("--cuda-graph-sizes", "0.19.1", "it was removed in 0.13.0; use --cudagraph-capture-sizes"),
+        ("--preemption-mode", "0.32.0", "it was removed in 0.11.0; requests that must wait are always computed again"),
+        ("--num-scheduler-steps", "0.10.1", "it was removed in 0.10.1; steps are no longer bundled"),
+        ("--max-seq-len-to-capture", "0.11.0", "graphs are captured by batch size, at any length"),
+        ("--num-speculative-tokens", "0.8.3", "it was removed in 0.8.3: use --speculative-config"),
         ("--kv-cache-memory-bytes", "0.10.1", "it came with 0.10.2"),
-        ("-O", "0.12.0", "it was removed in 0.12.0"),
+        ("-O", "0.12.0", "it was removed in 0.12.0: use --compilation-config"),
         ("-cc", "0.11.2", "it came with 0.12.0"),
-        ("--max-num-on-the-fly-batches", "0.19.1", "no release of vLLM has --max-num-on-the-fly-batches: did you mean"),
+        ("--max-num-on-the-fly-batches", "0.19.1", "no release of vLLM has --max-num-on-the-fly-batches: batches"),
+        ("--mem-fraction-static", "0.19.1", "SGLang's name; in vLLM it is --gpu-memory-utilization"),
         ("--max-modellen", "0.19.1", "did you mean --max-model-len?"),
         ("--qqqqqqqqqqqqq", "0.19.1", "no release of vLLM has --qqqqqqqqqqqqq"),
     ],
@@ -46,7 +51,7 @@ def test_what_a_release_does_not_take_is_refused_with_what_to_write(written: str
 
 
 def test_a_name_cut_so_short_that_two_flags_begin_with_it_is_refused() -> None:
-    with pytest.raises(UnknownFlag, match="no release of vLLM has --max-num"):
+    with pytest.raises(UnknownFlag, match="--max-num could be any of --max-num-batched-tokens, --max-num-partial"):
         find("--max-num", release("0.19.1"))
 
 
@@ -64,6 +69,20 @@ def test_a_successor_exists_in_the_first_release_that_needs_it() -> None:
     for flag in gone:
         assert flag.span.until is not None, flag.name
         assert find(flag.now or "", flag.span.until).name == flag.now
+
+
+def test_every_flag_that_is_gone_says_what_to_do_and_names_only_flags_of_today() -> None:
+    silent = {flag.name for flag in FLAGS if flag.span.until is not None and not flag.now} - set(GONE)
+    named = {meant for said in (*GONE.values(), *NEVER.values()) for meant in re.findall(r"--?[a-z][a-z-]+", said)}
+    today = {name for flag in FLAGS for name in flag.names(release("0.32.0"))}
+
+    assert silent == set()
+    assert len(named) > 15
+    assert {name for name in named if name.startswith("--") and name not in today} == set()
+
+
+def test_no_flag_that_exists_is_said_to_have_never_existed() -> None:
+    assert {name for flag in FLAGS for name in (flag.name, *flag.short)} & set(NEVER) == set()
 
 
 def test_memory_flags_take_what_vllm_says_they_take() -> None:

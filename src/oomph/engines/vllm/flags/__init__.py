@@ -1,1 +1,1 @@
-"""The flags of `vllm serve` by release: the noun, the two tables, and how a name is found."""
+"""The flags of `vllm serve` by release: the noun, the tables, how a name is found, and how words are spelled."""
