@@ -8,12 +8,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from oomph.engines.history import Span
-from oomph.units import Bounds
-
-Figure: TypeAlias = Bounds | int | float | str
+from oomph.ledger.observation import Figure
 
 _GAP: Final = re.compile(r"\{(?P<name>[a-z_]+):(?P<notation>[a-z0-9_]+)\}")
 
@@ -46,6 +44,12 @@ class Sentence:
     def gaps(self) -> dict[str, Notation]:
         """What stands in each gap."""
         return {gap["name"]: self.notations[gap["notation"]] for gap in _GAP.finditer(self.template)}
+
+    @cached_property
+    def longest(self) -> str:
+        """The longest piece between gaps: a line without it does not hold the sentence."""
+        pieces = _GAP.sub("\0", self.template).split("\0")
+        return max(pieces, key=len)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:

@@ -10,7 +10,7 @@ from exact.corpus import Record
 from oomph.engines.vllm.formulas.allocator import held
 from oomph.units import MIB
 
-NEAR: Final = 0.89  # of the records that determine a checkpoint, within 1 %: measured, less a little slack
+NEAR: Final = 0.91  # of the records that determine a checkpoint, within 1 %: measured, less a little slack
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_every_outlier_is_explained_and_only_outliers_are(records: list[Record])
 def test_a_record_that_determines_no_checkpoint_says_what_it_lacks(records: list[Record]) -> None:
     lacking = {each.undetermined for each in records if each.undetermined is not None}
 
-    assert lacking == {corpus.UNNAMED, corpus.UNSAID, corpus.UNREAD, corpus.INEXACT, corpus.ADAPTERS}
+    assert lacking == {corpus.UNNAMED, corpus.UNSAID, corpus.INEXACT, corpus.ADAPTERS}
     assert all((each.ours is None) is (each.undetermined is not None) for each in records)
 
 

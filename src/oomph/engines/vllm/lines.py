@@ -36,9 +36,12 @@ LOADING: Final = (
 )
 
 BUDGET: Final = (
-    says("profile", "Memory profiling results: total_gpu_memory={total:gib2}GiB initial_memory_usage={initial:gib2}GiB peak_torch_memory={peak:gib2}GiB", "0.6.4", "0.6.5"),  # worker/worker.py
+    says("profile", "Memory profiling results: total_gpu_memory={total:gib2}GiB initial_memory_usage={initial:gib2}GiB peak_torch_memory={peak:gib2}GiB memory_usage_post_profile={after:gib2}Gib non_torch_memory={non_torch:gib2}GiB kv_cache_size={pool:gib2}GiB gpu_memory_utilization={share:f2}", "0.6.4", "0.6.5"),  # worker/worker.py
     says("budget", "can use total_gpu_memory ({total:gib2}GiB) x gpu_memory_utilization ({share:f2}) = {budget:gib2}GiB", "0.6.5", "0.11.0"),  # worker/worker.py
     says("profile", "model weights take {weights:gib2}GiB; non_torch_memory takes {non_torch:gib2}GiB; PyTorch activation peak memory takes {activations:gib2}GiB; the rest of the memory reserved for KV Cache is {pool:gib2}GiB.", "0.6.5", "0.11.0"),  # worker/worker.py
+    says("profile", "Total non KV cache memory: {spoken_for:gib2}GiB; torch peak memory increase: {activations:gib2}GiB; non-torch forward increase memory: {non_torch:gib2}GiB; weights memory: {weights:gib2}GiB.", "0.9.1", "0.14.0"),  # utils.py
+    says("profile", "Total non KV cache memory: {spoken_for:gib}GiB; torch peak memory increase: {activations:gib}GiB; non-torch forward increase memory: {non_torch:gib}GiB; weights memory: {weights:gib}GiB.", "0.14.0", "0.27.0"),  # utils/mem_utils.py
+    says("profile", "Total non KV cache memory: {spoken_for:gib}GiB; torch peak memory increase: {activations:gib}GiB; total consumed (from mem_get_info): {consumed:gib}GiB; weights memory: {weights:gib}GiB.", "0.27.0"),  # utils/mem_utils.py
     says("pool", "Available KV cache memory: {size:gib2} GiB", "0.9.1", "0.14.0"),  # v1/worker/gpu_worker.py
     says("pool", "Available KV cache memory: {size:gib} GiB", "0.14.0"),  # v1/worker/gpu_worker.py
     says("pool given", "Initial free memory {free:raw_gib} GiB, reserved {size:gib2}GiB memory for KV Cache", "0.10.2", "0.11.1"),  # v1/worker/gpu_worker.py
@@ -47,6 +50,8 @@ BUDGET: Final = (
     says("usage", "Free memory on device ({free:gib2}/{total:gib2} GiB) on startup. Desired GPU memory utilization is ({share:share}, {budget:gib2} GiB). Actual usage is {weights:gib2} GiB for weight, {activations:gib2} GiB for peak activation, {non_torch:gib2} GiB for non-torch memory, and {graphs:gib2} GiB for CUDAGraph memory.", "0.10.2", "0.14.0"),  # v1/worker/gpu_worker.py
     says("usage", "Free memory on device ({free:gib}/{total:gib} GiB) on startup. Desired GPU memory utilization is ({share:share}, {budget:gib} GiB). Actual usage is {weights:gib} GiB for weight, {activations:gib} GiB for peak activation, {non_torch:gib} GiB for non-torch memory, and {graphs:gib} GiB for CUDAGraph memory.", "0.14.0", "0.27.0"),  # v1/worker/gpu_worker.py
     says("usage", "Free memory on device ({free:gib}/{total:gib} GiB) on startup. Desired GPU memory utilization is ({share:share}, {budget:gib} GiB). Actual usage is {consumed:gib} GiB for consumed memory (weights + non-torch), {activations:gib} GiB for peak activation, and {graphs:gib} GiB for CUDAGraph memory.", "0.27.0"),  # v1/worker/gpu_worker.py
+    says("pool", "Auto set ({size:gib}/{total:gib}) GiB for KV cache on node {node:whole}, with {budget:gib} GiB requested memory for the worker. {consumed:gib} GiB memory was consumed by non-kv usages.", "0.20.0"),  # v1/worker/cpu_worker.py
+    says("pool given", "Explicitly set ({size:gib}/{total:gib}) GiB for KV cache on node {node:whole}.", "0.20.0"),  # v1/worker/cpu_worker.py
     says("plan applied", "Applying persisted startup plan (fingerprint {key:word}): kv_cache_memory_bytes={size:bytes} ", "0.26.0"),  # v1/worker/startup_plan.py
     says("plan refused", "Startup plan not applied: current free memory ({free:gib2} GiB) is below the recorded baseline ({baseline:gib2} GiB)", "0.26.0"),  # v1/worker/startup_plan.py
 )
@@ -91,6 +96,9 @@ POOL: Final = (
 REFUSALS: Final = (
     says("too little free", "Free memory on device ({free:gib2}/{total:gib2} GiB) on startup is less than desired GPU memory utilization ({share:share}, {budget:gib2} GiB)", "0.9.1", "0.14.0"),  # v1/worker/gpu_worker.py
     says("too little free", "Free memory on device {device:word} ({free:gib}/{total:gib} GiB) on startup is less than desired GPU memory utilization ({share:share}, {budget:gib} GiB)", "0.14.0"),  # v1/worker/utils.py
+    says("too little free", "Available memory on node {node:whole} ({free:gib}/{total:gib} GiB) on startup is less than desired CPU memory utilization ({share:share}, {budget:gib} GiB)", "0.20.0"),  # v1/worker/cpu_worker.py
+    says("pool above free", "Available memory on node {node:whole} ({free:gib}/{total:gib} GiB) on kv cache allocation is less than requested memory for kv ({size:gib} GiB)", "0.20.0"),  # v1/worker/cpu_worker.py
+    says("pool above free", "Available memory on node {node:whole} ({free:gib}/{total:gib} GiB) on kv cache allocation is less than requested memory for kv ({size:gib}/{budget:gib} GiB)", "0.20.0"),  # v1/worker/cpu_worker.py
     says("weights held elsewhere", "Externally held weights on device {device:word} ({held:gib}/{total:gib} GiB)", "0.32.0"),  # v1/worker/utils.py
     says("memory came back", "Error in memory profiling. Initial free memory {free:bytes}, current free memory {now:bytes}", "0.6.0", "0.9.1"),  # worker/worker.py
     says("memory came back", "Error in memory profiling. Initial free memory {free:raw_gib} GiB, current free memory {now:raw_gib} GiB", "0.9.1", "0.14.0"),  # v1/worker/gpu_worker.py
@@ -112,6 +120,11 @@ REFUSALS: Final = (
 )
 
 SERVING: Final = (
+    says("server", "vLLM API server version {release:word}", "0.6.0", "0.15.0"),  # entrypoints/openai/api_server.py
+    says("server", "vLLM server version {release:word}, serving model {model:rest}", "0.15.0"),  # entrypoints/utils.py
+    says("engine", "Initializing an LLM engine (v{release:word}) with config: ", "0.6.0", "0.7.1"),  # engine/llm_engine.py
+    says("engine", "Initializing a V0 LLM engine (v{release:word}) with config: ", "0.7.1", "0.11.0"),  # engine/llm_engine.py
+    says("engine", "Initializing a V1 LLM engine (v{release:word}) with config: ", "0.7.1"),  # v1/engine/core.py
     says("arguments", "args: {arguments:rest}", "0.6.0", "0.9.0"),  # entrypoints/openai/api_server.py
     says("arguments", "non-default args: {arguments:rest}", "0.9.0"),  # entrypoints/openai/cli_args.py
     says("length", "Using max model len {length:whole}", "0.9.2"),  # config.py
