@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 import oomph
 from oomph.cli import plan
+from oomph.cli.screen import columns
 from oomph.errors import OomphError, UsageError
 
 
@@ -61,9 +62,23 @@ def _parser() -> argparse.ArgumentParser:
         description="Foresee, explain and prevent out-of-memory failures of LLM serving engines.",
         epilog="exit status: 0 yes, 1 no, 2 wrong usage, 3 cannot tell",
         allow_abbrev=False,
+        formatter_class=_formatter,
     )
     parser.add_argument("--version", action="version", version=f"oomph {oomph.__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        dest="command",
+        metavar="COMMAND",
+        required=True,
+        prog="oomph",  # else argparse formats a usage to find its name
+    )
     for name, command in _COMMANDS.items():
-        command.add(commands.add_parser(name, help=command.HELP, description=command.__doc__, allow_abbrev=False))
+        own = commands.add_parser(
+            name, help=command.HELP, description=command.__doc__, allow_abbrev=False, formatter_class=_formatter
+        )
+        command.add(own)
     return parser
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Told its width: argparse asks for it whenever an argument is added, and imports archives of files to find it."""
+    return argparse.HelpFormatter(prog, width=columns(sys.stdout) - 2)

@@ -2,20 +2,26 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import Final
 
-from oomph.architectures.registry import geometry, quantization
-from oomph.engines.vllm.forecast import Model, forecast
+from oomph.cli.model import model_at
+from oomph.cli.recall import recall
+from oomph.cli.screen import save, show
+from oomph.diagnose.finding import Finding
+from oomph.engines.history import Release
+from oomph.engines.vllm.forecast import forecast
+from oomph.engines.vllm.model import Model
 from oomph.engines.vllm.releases import HISTORY
-from oomph.errors import UsageError
+from oomph.errors import OomphError, UsageError
 from oomph.ledger.catalogue import devices
+from oomph.ledger.device import Device
+from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Verdict
-from oomph.ledger.ledger import Account, Basis, Entry
+from oomph.ledger.observed import Observed
+from oomph.readers.command import Command
 from oomph.readers.command_line import read_command
-from oomph.readers.model import read_model
-from oomph.units import Bounds, Bytes
-from oomph.write.plan_json import plan_json
-from oomph.write.plan_text import plan_text
+from oomph.write.plan_text import plan_lines
 
 HELP: Final = "forecast the way up: which gate an engine will pass or fail, and why"
 _STATUS: Final = {Verdict.FITS: 0, Verdict.OVERFLOWS: 1, Verdict.UNSURE: 3}
@@ -24,9 +30,13 @@ _STATUS: Final = {Verdict.FITS: 0, Verdict.OVERFLOWS: 1, Verdict.UNSURE: 3}
 def add(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.add_argument("--gpu", metavar="NAME[xN]", required=True, help="rtx-5090, a100-80gb x4, or a size: 24GiB")
-    parser.add_argument("--release", metavar="R", default=str(HISTORY.read_through), help="of the engine: 0.19.1")
+    parser.add_argument("--release", metavar="R", help="of the engine: 0.19.1; else the image's, else the newest known")
     parser.add_argument("--weights", metavar="SIZE", help="what loading took, where you know it: 18.47GiB")
+    parser.add_argument("--learn", metavar="LOG", help="keep what a start-up of yours measured; - for what is piped in")
+    parser.add_argument("--all", action="store_true", help="every gate with its two sides, and every reason")
     parser.add_argument("--json", action="store_true", help="print the contract oomph.plan/1")
+    parser.add_argument("--html", metavar="FILE", help="write one self-contained page; - for the standard output")
+    parser.add_argument("--svg", metavar="FILE", help="write the picture; - for the standard output")
     parser.add_argument(
         "words",
         nargs="*",
@@ -37,33 +47,81 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the forecast; the exit status is its verdict."""
-    release = HISTORY.release(arguments.release)
-    command = read_command(arguments.words, release)
+    _refuse_two_answers(arguments)
+    said = None if arguments.release is None else HISTORY.release(arguments.release)
     where = devices(arguments.gpu)
-    model = None if command.model is None else _model(command.model, weights=arguments.weights)
-    answer = forecast(command.flags, model=model, devices=where, release=release)
-    sys.stdout.write(plan_json(answer) if arguments.json else plan_text(answer))
+    command = _command(arguments, said, where)
+    release = said or command.release or HISTORY.read_through
+    try:
+        model = None if command.model is None else model_at(command.model, weights=arguments.weights)
+    except OomphError as trouble:
+        if arguments.learn is None or arguments.words:
+            raise
+        sys.stderr.write(f"oomph plan: learned, but not planned: {trouble}\n")
+        return 0
+    observed = None if model is None else recall(model, command.flags, devices=where, release=release)
+    answer = forecast(
+        command.flags, model=model, devices=where, release=release, usage=command.usage, observed=observed
+    )
+    answer = _noted(answer, command)
+    _write(arguments, answer, _found(answer, command, model, where, observed=observed))
     return _STATUS[answer.verdict]
 
 
-def _model(where: str, *, weights: str | None) -> Model:
-    found = read_model(where)
-    file = f"{found.name}: config.json"
-    stored = quantization(found.config, found.quantization, found.checkpoint, where=file)
-    return Model(
-        name=found.name,
-        geometry=geometry(found.config, where=file),
-        quantization=stored,
-        weights=None if weights is None else _stated(weights),
-        checkpoint=found.checkpoint,
+def _found(
+    answer: Forecast, command: Command, model: Model | None, where: tuple[Device, ...], *, observed: Observed | None
+) -> tuple[Finding, ...]:
+    """What is wrong and what would help; levers are imported where something is."""
+    if answer.stopped_at is None:
+        return ()
+    from oomph.diagnose.at_gate import findings  # noqa: PLC0415 - likewise
+    from oomph.engines.vllm.levers.startup import Startup  # noqa: PLC0415 - likewise
+
+    release = HISTORY.release(answer.release)
+    start = Startup(
+        flags=command.flags, model=model, devices=where, release=release, usage=command.usage, observed=observed
     )
+    return findings(answer, start)
 
 
-def _stated(written: str) -> Entry:
-    """Weights as the user measured them."""
-    try:
-        size = Bytes.parse(written)
-    except ValueError as wrong:
-        message = f"--weights: {wrong}"
-        raise UsageError(message) from None
-    return Entry(account=Account.WEIGHTS, size=Bounds(size), basis=Basis.OBSERVED, because=f"--weights {written}")
+def _command(arguments: argparse.Namespace, said: Release | None, where: tuple[Device, ...]) -> Command:
+    """As it was given; with --learn, completed by what the log says."""
+    if arguments.learn is None:
+        return read_command(arguments.words, said)
+    from oomph.cli.learn import hear, learn, released  # noqa: PLC0415 - a plan without a log needs none of it
+
+    heard = hear(arguments.learn)
+    command = read_command(arguments.words, said or released(heard[-1]))
+    return learn(heard, command, said=said, device=where[0])
+
+
+def _noted(answer: Forecast, command: Command) -> Forecast:
+    """Say with the answer what was assumed or repaired to read the command."""
+    notes = command.notes
+    if command.gpus is not None and command.gpus < answer.count:
+        notes += (f"--gpu names {answer.count} GPUs, and the command lets the engine see only {command.gpus}",)
+    return replace(answer, warnings=(*notes, *answer.warnings)) if notes else answer
+
+
+def _write(arguments: argparse.Namespace, answer: Forecast, findings: tuple[Finding, ...]) -> None:
+    """Files first, then the standard output, which takes one answer only; a writer is imported when it is asked for."""
+    if arguments.html is not None:
+        from oomph.write.plan_html import plan_html  # noqa: PLC0415 - likewise
+
+        save(plan_html(answer, findings), arguments.html)
+    if arguments.svg is not None:
+        from oomph.write.plan_svg import plan_svg  # noqa: PLC0415 - likewise
+
+        save(plan_svg(answer, findings), arguments.svg)
+    if arguments.json:
+        from oomph.write.plan_json import plan_json  # noqa: PLC0415 - likewise
+
+        save(plan_json(answer, findings), "-")
+    elif "-" not in (arguments.html, arguments.svg):
+        show(lambda width: plan_lines(answer, findings, width=width, whole=arguments.all))
+
+
+def _refuse_two_answers(arguments: argparse.Namespace) -> None:
+    if sum((arguments.html == "-", arguments.svg == "-", arguments.json)) > 1:
+        message = "the standard output takes one answer: of --json, --html - and --svg -, write one"
+        raise UsageError(message)

@@ -3,6 +3,7 @@
 import json
 from typing import Final
 
+from oomph.diagnose.finding import Finding, Remedy
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate
 from oomph.ledger.kv import GraphProfile, KvPool
@@ -12,7 +13,7 @@ from oomph.units import Bounds
 SCHEMA: Final = "oomph.plan/1"
 
 
-def plan_json(forecast: Forecast) -> str:
+def plan_json(forecast: Forecast, findings: tuple[Finding, ...] = ()) -> str:
     """One object, with a line end."""
     stopped = forecast.stopped_at
     device = forecast.device
@@ -29,6 +30,7 @@ def plan_json(forecast: Forecast) -> str:
                     "free": None if device.free is None else _bounds(device.free),
                     "count": forecast.count,
                 },
+                "rank": forecast.rank,
                 "settings": {
                     name: {"value": setting.value, "origin": setting.origin, "because": setting.because}
                     for name, setting in forecast.settings.items()
@@ -36,11 +38,12 @@ def plan_json(forecast: Forecast) -> str:
                 "verdict": forecast.verdict,
                 "gate": None if stopped is None else stopped.step,
                 "gates": [_gate(gate) for gate in forecast.gates],
+                "skipped": {str(step): why for step, why in forecast.skipped.items()},
                 "not_forecast": list(forecast.not_forecast),
                 "ledger": [_entry(entry) for entry in forecast.ledger],
-                "kv": None if forecast.kv is None else _kv(forecast.kv),
+                "kv": None if forecast.kv is None else _kv(forecast.kv, forecast.pool),
                 "graph_profile": None if forecast.graph_profile is None else _graph_profile(forecast.graph_profile),
-                "findings": [],
+                "findings": [_finding(finding) for finding in findings],
                 "warnings": list(forecast.warnings),
             },
             indent=2,
@@ -56,8 +59,9 @@ def _model(forecast: Forecast) -> dict[str, object] | None:
     return {"name": forecast.model, "family": family, "parameters": forecast.parameters}
 
 
-def _kv(kv: KvPool) -> dict[str, object]:
+def _kv(kv: KvPool, size: Bounds | None) -> dict[str, object]:
     return {
+        "size": None if size is None else _bounds(size),
         "block_tokens": kv.block_tokens,
         "page": int(kv.page),
         "tensors": kv.tensors,
@@ -73,12 +77,13 @@ def _kv(kv: KvPool) -> dict[str, object]:
     }
 
 
-def _graph_profile(profile: GraphProfile) -> dict[str, int]:
+def _graph_profile(profile: GraphProfile) -> dict[str, object]:
     return {
         "blocks": profile.blocks,
         "tensors": profile.tensors,
         "tensor": int(profile.tensor),
         "total": int(profile.total),
+        "fails": None if profile.fails is None else dict(zip(("best", "worst"), profile.fails, strict=True)),
     }
 
 
@@ -103,4 +108,25 @@ def _entry(entry: Entry) -> dict[str, object]:
         "size": _bounds(entry.size),
         "basis": entry.basis,
         "because": entry.because,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "summary": finding.summary,
+        "evidence": list(finding.evidence),
+        "remedies": [_remedy(remedy) for remedy in finding.remedies],
+        "beyond": list(finding.beyond),
+        "does_not_help": [{"flag": flag, "why": why} for flag, why in (finding.unhelpful or {}).items()],
+    }
+
+
+def _remedy(remedy: Remedy) -> dict[str, object]:
+    return {
+        "change": dict(remedy.change),
+        "price": remedy.price,
+        "verdict": remedy.verdict,
+        "spare": None if remedy.spare is None else _bounds(remedy.spare),
     }

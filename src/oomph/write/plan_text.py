@@ -1,84 +1,192 @@
-"""A forecast for a person: the answer in one sentence, then the reasons. Plain text that survives any terminal."""
+"""A forecast for a person: the answer in one sentence, the picture, the ledger, what to do, and then the rest.
 
-from collections import Counter
-from collections.abc import Iterator
+Knows what is said in which order, and keeps every line within the width. Does not know colours: each span has a style,
+and the edge chooses how that looks. Without any style it reads the same.
+"""
 
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from oomph.diagnose.finding import Finding, Remedy
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate, Verdict
-from oomph.ledger.settings import Setting
+from oomph.units import Bytes
+from oomph.write import sentences
+from oomph.write.bars import bars, letter
+from oomph.write.picture import picture
+from oomph.write.span import Line, Span, Style, cells, joined, shortened, wrapped
+
+_NARROWEST: Final = 40
+_WIDEST: Final = 200
+_TEXT: Final = 110  # columns; longer lines are hard to read
+_LABEL: Final = 9  # cells of the longest label, and two more
+_REMEDIES: Final = 4  # of a finding, unless everything is asked for
+_VAIN: Final = 3  # likewise of what does not help
+_STYLES: Final = {
+    Verdict.FITS: Style.FITS,
+    Verdict.OVERFLOWS: Style.OVERFLOWS,
+    Verdict.UNSURE: Style.UNSURE,
+}
+_GRADES: Final = {Verdict.FITS: "note", Verdict.OVERFLOWS: "error", Verdict.UNSURE: "warning"}
 
 
-def plan_text(forecast: Forecast) -> str:
-    """Answer first."""
-    return "\n".join(_lines(forecast)) + "\n"
+def plan_text(forecast: Forecast, findings: tuple[Finding, ...] = (), *, width: int = 80, whole: bool = False) -> str:
+    """The words alone, for a pipe."""
+    return "".join(f"{joined(line)}\n" for line in plan_lines(forecast, findings, width=width, whole=whole))
 
 
-def _lines(forecast: Forecast) -> Iterator[str]:
-    yield _answer(forecast)
-    for warning in forecast.warnings:
-        yield f"note: {warning}"
-    for gate in forecast.gates:
-        yield ""
-        yield f"{gate.step}: {gate.verdict}"
-        yield f"  needs  {gate.needs.likely.up}"
-        yield f"  has    {gate.has.likely.down} ({gate.has.low.down} to {gate.has.high.down})"
-        yield f"  why    {gate.because}"
-        yield f"  inert  {', '.join(gate.inert)}"
-    yield from _model(forecast)
-    if forecast.not_forecast:
-        yield ""
-        yield f"not forecast yet: {', '.join(forecast.not_forecast)}"
-    yield ""
-    yield "settings"
-    width = max(len(name) for name in forecast.settings)
-    for name, setting in forecast.settings.items():
-        yield f"  {name:{width}}  {_value(setting)}  ({setting.because or setting.origin})"
+def plan_lines(
+    forecast: Forecast, findings: tuple[Finding, ...] = (), *, width: int = 80, whole: bool = False
+) -> Iterator[Line]:
+    """Answer first; with `whole`, every gate and every reason at the end."""
+    width = min(max(width, _NARROWEST), _WIDEST)
+    text = min(width, _TEXT)
+    for line in wrapped(sentences.sentence(sentences.outcome(forecast)), text):
+        yield (Span(line, _STYLES[forecast.verdict]),)
+    for line in wrapped(sentences.subject(forecast), text):
+        yield (Span(line, Style.FAINT),)
+    yield ()
+    yield from bars(picture(forecast), width)
+    yield from _why(forecast, text)
+    yield from _ledger(forecast, text)
+    for finding in findings:
+        yield from _finding(finding, forecast, text, whole=whole)
+    yield from _inert(forecast, findings, text)
+    yield from _section("kv pool", sentences.pool_facts(forecast), text)
+    if whole:
+        yield from _gates(forecast, text)
+        yield from _reasons(forecast, text)
+        yield from _groups(forecast, text)
+    yield from _settings(forecast, text)
+    yield from _section("notes", (("-", note) for note in sentences.notes(forecast)), text, label=2)
 
 
-def _model(forecast: Forecast) -> Iterator[str]:
-    """What is known to the byte of the model on one device."""
-    for entry in forecast.ledger:
-        yield ""
-        yield f"{entry.account}: {entry.size}"
-        yield f"  why    {entry.because}"
-    if (kv := forecast.kv) is not None:
-        yield ""
-        yield f"kv pool: blocks of {kv.block_tokens:,} tokens, {kv.bytes_per_block} each"
-        for group, times in Counter(kv.groups).items():
-            many = f"{times} × " if times > 1 else ""
-            page = f"pages of {int(group.page):,} B for {group.block_tokens:,} tokens"
-            yield f"  group  {many}{group.layers} layers, {page}"
-        if kv.blocks is not None:
-            held = f"{kv.tokens or 0:,} tokens, {kv.concurrency or 0:.2f} requests of full length"
-            yield f"  holds  {kv.blocks:,} blocks, {held}"
-        if kv.need is not None:
-            yield f"  needs  {kv.need.up} for one request of full length"
-    if (profile := forecast.graph_profile) is not None:
-        yield ""
-        yield f"graph profile: a throw-away pool of {profile.total} before any budget exists"
-        yield f"  why    {profile.words}"
+def _labelled(
+    label: str, words: str, width: int, *, style: Style = Style.PLAIN, indent: int = 2, wide: int = _LABEL
+) -> Iterator[Line]:
+    """A word, and beside it text that is broken to fit."""
+    begin = shortened(label, wide - 1) if label else ""
+    for line in wrapped(words, width - indent - wide):
+        yield Span(" " * indent + begin + " " * (wide - cells(begin)), Style.FAINT), Span(line, style)
+        begin = ""
 
 
-def _answer(forecast: Forecast) -> str:
-    who = f"{forecast.engine} {forecast.release} on {forecast.device.name}"
+def _section(title: str, facts: Iterable[tuple[str, str]], width: int, *, label: int = _LABEL) -> Iterator[Line]:
+    """A heading and its facts; nothing at all where there are none."""
+    for number, (name, words) in enumerate(facts):
+        if number == 0:
+            yield ()
+            yield (Span(shortened(title, width), Style.STRONG),)
+        yield from _labelled(name, words, width, wide=label)
+
+
+def _why(forecast: Forecast, width: int) -> Iterator[Line]:
     stopped = forecast.stopped_at
     if stopped is None:
-        passed = ", ".join(gate.step for gate in forecast.gates) or "no gate"
-        sure = (
-            "starts" if forecast.verdict is Verdict.FITS else f"passes {passed}; the later gates are not forecast yet"
-        )
-        return f"{who}: {sure}."
-    if stopped.verdict is Verdict.OVERFLOWS:
-        return f"{who}: fails at {stopped.step}, {_short(stopped)} short."
-    return f"{who}: cannot tell at {stopped.step}, it depends on {stopped.has.doubt} that nobody has measured."
+        return
+    yield ()
+    yield from _labelled("why", stopped.because, width, indent=0, wide=5)
 
 
-def _short(gate: Gate) -> str:
-    return type(gate.needs.low)(gate.needs.likely - gate.has.likely).up
+def _ledger(forecast: Forecast, width: int) -> Iterator[Line]:
+    """One line per entry; what there is no room for is left out from the right."""
+    when, ledger = sentences.shown_ledger(forecast)
+    if not ledger.entries:
+        return
+    yield ()
+    yield (Span(shortened(f"{when}, on {sentences.whose(forecast)}", width), Style.STRONG),)
+    for entry in sentences.by_account(ledger):
+        sign = Span(letter(entry.account), entry.account)
+        yield _row(sign, entry.account, entry.size.likely, (sentences.ranged(entry.size), entry.basis), width)
+    if len(ledger.entries) > 1:
+        known = (sentences.together(ledger), ledger.basis)
+        yield _row(Span(" "), "together", ledger.total.likely, known, width)
 
 
-def _value(setting: Setting) -> str:
-    value = setting.value
-    if isinstance(value, tuple):
-        return f"{len(value)} sizes up to {value[-1]}" if value else "none"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+def _row(sign: Span, name: str, likely: Bytes, known: tuple[str, str], width: int) -> Line:
+    line = [Span("  "), sign, Span(f" {name:11}  {likely:>11}")]
+    for column in (f"  {known[0]:26}", f"  {known[1]:10}"):
+        if sum(cells(span.text) for span in line) + len(column) > width:
+            break
+        line.append(Span(column, Style.FAINT))
+    return tuple(line)
+
+
+def _finding(finding: Finding, forecast: Forecast, width: int, *, whole: bool) -> Iterator[Line]:
+    yield ()
+    title = f"{_GRADES[forecast.verdict]}[{finding.code}] {finding.name}"
+    yield (Span(shortened(title, width), Style.STRONG),)
+    for line in wrapped(finding.summary, width - 2):
+        yield (Span(f"  {line}"),)
+    remedies, vain = finding.remedies, tuple((finding.unhelpful or {}).items())
+    for remedy in remedies if whole else remedies[:_REMEDIES]:
+        yield from _remedy(remedy, forecast, width)
+    for words in finding.beyond:
+        yield from _labelled("or", words, width)
+    for flag, why in vain if whole else vain[:_VAIN]:
+        yield from _labelled("not", f"{flag}: {why}", width)
+    if whole:
+        yield from _evidence(finding, forecast, width)
+    elif len(remedies) > _REMEDIES or len(vain) > _VAIN:
+        left = max(0, len(remedies) - _REMEDIES), max(0, len(vain) - _VAIN)
+        yield from _labelled("more", f"{left[0]} more to do and {left[1]} not to: --all", width)
+
+
+def _evidence(finding: Finding, forecast: Forecast, width: int) -> Iterator[Line]:
+    """What was seen, unless it was said as the reason."""
+    said = None if forecast.stopped_at is None else forecast.stopped_at.because
+    for evidence in finding.evidence:
+        if evidence != said:
+            yield from _labelled("seen", evidence, width)
+
+
+def _remedy(remedy: Remedy, forecast: Forecast, width: int) -> Iterator[Line]:
+    yield from _labelled("do", sentences.change(remedy, forecast.engine), width, style=Style.FLAG)
+    yield from _labelled("price", remedy.price, width)
+    yield from _labelled("then", sentences.result(remedy), width, style=_STYLES[remedy.verdict])
+
+
+def _inert(forecast: Forecast, findings: tuple[Finding, ...], width: int) -> Iterator[Line]:
+    """Flags that change nothing where it stops, and of which no finding has said so."""
+    left = sentences.also_inert(forecast, findings)
+    if left:
+        yield from _section("changes nothing there", [("", ", ".join(left))], width, label=0)
+
+
+def _gates(forecast: Forecast, width: int) -> Iterator[Line]:
+    for gate in forecast.gates:
+        yield ()
+        yield Span(f"{gate.step}: ", Style.STRONG), Span(gate.verdict, _STYLES[gate.verdict])
+        yield from _gate(gate, width)
+
+
+def _gate(gate: Gate, width: int) -> Iterator[Line]:
+    needs, has = sentences.sides(gate)
+    facts = [("asks", sentences.HAPPENS[gate.step]), ("needs", needs), ("has", has), ("why", gate.because)]
+    if gate.inert:
+        facts.append(("inert", ", ".join(gate.inert)))
+    for name, words in facts:
+        yield from _labelled(name, words, width)
+
+
+def _reasons(forecast: Forecast, width: int) -> Iterator[Line]:
+    """How each size is known."""
+    when, ledger = sentences.shown_ledger(forecast)
+    facts = ((entry.account, f"{entry.size}, {entry.basis}: {entry.because}") for entry in ledger)
+    yield from _section(f"how we know what is there {when}", facts, width, label=13)
+
+
+def _groups(forecast: Forecast, width: int) -> Iterator[Line]:
+    facts = (("group", words) for words in sentences.groups(forecast))
+    yield from _section("layers that take blocks together", facts, width)
+
+
+def _settings(forecast: Forecast, width: int) -> Iterator[Line]:
+    """Name, value and where it comes from; on a narrow screen one after the other."""
+    longest = max((len(name) for name in forecast.settings), default=0)
+    wide = longest + 2 if 2 * longest < width else 0
+    facts = []
+    for name, setting in forecast.settings.items():
+        words = f"{sentences.value(setting)}  ({setting.because or setting.origin})"
+        facts.append((name, words) if wide else ("", f"{name} {words}"))
+    yield from _section("settings", facts, width, label=wide)
