@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,19 @@ def test_an_example_says_what_the_readme_shows(
     command: str, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("COLUMNS", raising=False)
     main(shlex.split(command))
     said = capsys.readouterr()
 
     assert said.out + said.err == shown
+
+
+def test_the_picture_is_what_the_first_example_draws(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    first, *words = shlex.split(EXAMPLES[0][0])
+    main([first, "--svg", str(tmp_path / "plan.svg"), *words])
+    capsys.readouterr()
+
+    assert (tmp_path / "plan.svg").read_text() == (ROOT / "docs/pictures/plan.svg").read_text()

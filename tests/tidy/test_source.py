@@ -17,13 +17,22 @@ MIDDLE = ("units.py", "errors.py", "ledger", "architectures", "engines", "fit", 
 TABLES = [
     SOURCE / "engines" / "vllm" / name
     for name in (
+        "compilation.py",
+        "context.py",
         "facts.py",
+        "flags/config_file.py",
         "flags/engine.py",
         "flags/server.py",
+        "flags/spelling.py",
+        "flags/takes.py",
         "lines.py",
         "metrics.py",
         "pool/facts.py",
         "states.py",
+        "weights/adapters.py",
+        "weights/kit.py",
+        "weights/online.py",
+        "weights/tables.py",
     )
 ]
 
