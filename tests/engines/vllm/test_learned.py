@@ -79,7 +79,7 @@ def test_the_same_start_up_again_is_known_in_every_figure() -> None:
 @pytest.mark.parametrize(
     ("change", "still"),
     [
-        ({"gpu_memory_utilization": 0.9}, GRAPHS),
+        ({"gpu_memory_utilization": 0.9}, ALL),
         ({"max_model_len": 8192}, GRAPHS),
         ({"kv_cache_memory_bytes": 1 << 30}, GRAPHS),
         ({"max_cudagraph_capture_size": 16}, STEP),
@@ -228,3 +228,12 @@ def test_one_more_flag_never_tells_more(name: str, known_release: object) -> Non
     with_it = known(asked(replace(RUN, release=str(known_release)), named=str(known_release), change={name: 7}))
 
     assert with_it <= plainly
+
+
+def test_a_pool_learned_with_another_share_differs_by_that_share_of_the_device() -> None:
+    observed = asked(RUN, change={"gpu_memory_utilization": 0.7})
+
+    assert observed.pool is not None
+    less = round(0.1 * CARD.total)
+    assert abs(observed.pool.size.likely - (SIZES[Quantity.POOL]["EngineCore"].likely - less)) <= 1
+    assert "a share of 0.8" in observed.pool.because

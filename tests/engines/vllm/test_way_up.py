@@ -231,3 +231,113 @@ def test_fewer_sequences_never_leave_less_for_the_pool(text: str, total: int, se
         return int(found.pool.likely)
 
     assert pool(sequences) <= pool(max(1, sequences // 2))
+
+
+def test_blocks_that_are_asked_for_are_checked_against_what_profiling_leaves_up_to_0_20_0() -> None:
+    flags: dict[str, Value] = {"max_model_len": 8192, "num_gpu_blocks_override": 1000, "gpu_memory_utilization": 0.5}
+    older, newer = (way("l4", text, **flags) for text in ("0.19.1", "0.21.0"))
+
+    assert older.stopped_at is not None
+    assert (older.stopped_at.step, older.stopped_at.verdict) == (Step.POOL_SIZE, Verdict.OVERFLOWS)
+    assert Step.POOL_SIZE in newer.skipped
+    assert newer.pool == Bounds(1000 * 2 * 1024 * 1024)
+
+
+def test_blocks_that_are_asked_for_decide_over_bytes() -> None:
+    found = way("l4", "0.19.1", max_model_len=4096, num_gpu_blocks_override=4000, kv_cache_memory_bytes=10**9)
+
+    assert found.pool == Bounds(4000 * 2 * 1024 * 1024)
+    assert found.verdict is Verdict.OVERFLOWS  # 8 GiB beside 15 GiB of weights, on 22 GiB
+
+
+@pytest.mark.parametrize(
+    ("flags", "verdict"),
+    [
+        ({}, Verdict.OVERFLOWS),
+        ({"compilation_config": '{"cudagraph_mode": "PIECEWISE"}'}, Verdict.FITS),
+        ({"speculative_config": MTP}, Verdict.UNSURE),
+    ],
+)
+def test_only_whole_captured_steps_need_a_block_for_every_sequence(flags: dict[str, Value], verdict: Verdict) -> None:
+    given_flags = Flags({"max_model_len": 8192, "kv_cache_memory_bytes": 4 * GIB, "max_num_seqs": 256} | flags)
+    found = forecast(given_flags, model=hybrid(), devices=devices("a100-80gb"), release=release("0.26.0"))
+
+    assert gate(found, Step.CAPTURE).verdict is verdict
+
+
+def test_measured_weights_make_their_format_irrelevant() -> None:
+    flags = Flags({"quantization": "auto_round", "kv_cache_dtype": "fp8_e5m2", "max_model_len": 32_768})
+    found = forecast(flags, model=hybrid(17.5), devices=devices("rtx-3090"), release=release("0.19.1"))
+    unknown = forecast(flags, model=hybrid(None), devices=devices("rtx-3090"), release=release("0.19.1"))
+
+    assert found.stopped_at is not None
+    assert (found.stopped_at.step, found.stopped_at.verdict) == (Step.GRAPH_PROFILE, Verdict.OVERFLOWS)
+    assert found.graph_profile is not None
+    assert found.graph_profile.total == Bytes(24.5 * GIB)
+    assert unknown.verdict is Verdict.UNSURE
+
+
+def test_the_engine_before_is_not_judged_as_if_it_were_this_one() -> None:
+    found = way("l40s", "0.8.5", max_model_len=8192, VLLM_USE_V1="0")
+
+    assert found.verdict is Verdict.UNSURE
+    assert any("VLLM_USE_V1" in warning for warning in found.warnings)
+
+
+def test_sequences_are_not_inert_at_load_where_the_runner_keeps_counts_for_each() -> None:
+    older, newer = (gate(way(text=text, max_model_len=8192), Step.LOAD) for text in ("0.19.1", "0.32.0"))
+
+    assert "--max-num-seqs" in older.inert
+    assert "--max-num-seqs" not in newer.inert
+
+
+def test_ranks_with_whole_experts_talk_to_each_other() -> None:
+    alone, together = (
+        way("h200 x8", "0.14.0", max_model_len=8192, data_parallel_size=8, enable_expert_parallel=experts)
+        for experts in (False, True)
+    )
+
+    assert gate(together, Step.START_CHECK).has.likely < gate(alone, Step.START_CHECK).has.likely
+
+
+@settings(max_examples=200, deadline=None)
+@given(KNOWN, st.integers(2 * GIB, 40 * GIB), st.floats(0.05, 1.0), st.sampled_from([256, 2048, 65_536]))
+def test_no_gate_needs_less_than_the_weights(text: str, total: int, share: float, tokens: int) -> None:
+    flags = Flags({"max_model_len": 4096, "gpu_memory_utilization": share, "max_num_batched_tokens": tokens})
+    found = forecast(flags, model=llama(), devices=card(total), release=release(text))
+    weights = found.ledger.of(Account.WEIGHTS)
+
+    assert weights is not None
+    for each in found.gates:
+        if each.step not in {Step.START_CHECK, Step.ONE_REQUEST}:
+            assert each.needs.low >= weights.low
+    assert found.pool is None or found.pool.low >= 0
+
+
+MOVED: dict[str, tuple[Value, ...]] = {
+    "gpu_memory_utilization": (0.5, 0.7, 0.9, 0.95),
+    "max_model_len": (2048, 8192, 32_768, 100_000),
+    "max_num_seqs": (1, 16, 300, 700),
+    "kv_cache_memory_bytes": (GIB, 2 * GIB, 3 * GIB, 5 * GIB),
+    "enforce_eager": (True, True, True, True),
+}
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    KNOWN,
+    st.sampled_from(
+        ["gpu_memory_utilization", "max_model_len", "max_num_seqs", "kv_cache_memory_bytes", "enforce_eager"]
+    ),
+    st.integers(0, 3),
+)
+def test_a_flag_that_is_called_inert_moves_neither_side(text: str, name: str, place: int) -> None:
+    usual = way(text=text, max_model_len=8192)
+    flags = Flags({"max_model_len": 8192, name: MOVED[name][place]})
+    changed = forecast(flags, model=llama(), devices=devices("rtx-4090"), release=release(text))
+
+    flag = "--" + name.replace("_", "-")
+    for each in changed.gates:
+        before = next((old for old in usual.gates if old.step is each.step), None)
+        if before is not None and flag in before.inert and flag in each.inert:
+            assert (each.needs, each.has) == (before.needs, before.has)

@@ -33,6 +33,8 @@ class Footprint:
     unforeseen: Bounds  # what the count may be off by for reasons that no part has
     workspaces: Bounds  # taken when first needed, after the budget was made
     serving: Bounds  # the most that a step of the worst requests holds for a moment
+    counts_words: bool = False  # the runner keeps a count for every word of every sequence
+    unfolds: bool = False  # a long prefill unfolds keys and values, more of them for longer requests
 
 
 def footprint(shapes: Shapes, measured: Calibration) -> Footprint:
@@ -65,6 +67,8 @@ def _footprint(shapes: Shapes, calibration: Same[Calibration]) -> Footprint:
         unforeseen=measured.unforeseen * shapes.total,
         workspaces=measured.workspaces * 1,
         serving=largest(forward + shapes.states, sampling, tower),
+        counts_words=shapes.second_runner,
+        unfolds=shapes.unfolded > 0,
     )
 
 

@@ -11,17 +11,20 @@ from typing import Final
 
 from oomph.engines.history import Release
 from oomph.engines.vllm import facts, gates, kv, seen
+from oomph.engines.vllm.compilation import Graphs, compilation
 from oomph.engines.vllm.context import overridden, too_long
 from oomph.engines.vllm.footprint import footprint
 from oomph.engines.vllm.formulas.batches import Usage
 from oomph.engines.vllm.measured.calibration import Calibration
 from oomph.engines.vllm.measured.shipped import SHIPPED
 from oomph.engines.vllm.model import Model
-from oomph.engines.vllm.pool.refusal import Refusal
-from oomph.engines.vllm.rank import Rank, add_up, budget, free_at_start
+from oomph.engines.vllm.pool.facts import override_counts
+from oomph.engines.vllm.pool.refusal import Reason, Refusal
+from oomph.engines.vllm.rank import Given, Rank, add_up, budget, free_at_start
 from oomph.engines.vllm.releases import HISTORY
 from oomph.engines.vllm.resolve import longest, resolve
 from oomph.engines.vllm.shapes import Start, shapes
+from oomph.engines.vllm.speculation import speculation
 from oomph.engines.vllm.unread import not_modelled
 from oomph.engines.vllm.weights import online, world
 from oomph.engines.vllm.weights.headers import held
@@ -44,6 +47,7 @@ from oomph.units import Bounds, Bytes
 _AGREE: Final = 0.02  # of the weights: scales and zero points that a kernel keeps differently
 _WORSE: Final = {Verdict.OVERFLOWS: 0, Verdict.UNSURE: 1, Verdict.FITS: 2}
 _UNSEEN: Final = Observed()
+_TOO_LITTLE: Final = frozenset({Reason.NO_MEMORY, Reason.TOO_SMALL, Reason.NOTHING_FITS, Reason.NO_BLOCKS})
 
 
 def forecast(
@@ -138,7 +142,8 @@ def _with_model(plain: Forecast, asked: _Asked, model: Model) -> Forecast:
         narrow=model.quantization is not None and model.quantization.cache_scales,
         quantized=online.made(loading(asked.flags).format, model.quantization) is not None,
     )
-    unread = not_modelled(asked.flags, model.quantization)
+    weighed = model.weights is not None or asked.observed.weights is not None
+    unread = not_modelled(asked.flags, model.quantization, weighed=weighed)
     ranks = tuple(_ranks(asked, model, kept, assumed=unread is not None))
     pool = _Pool.of(kept, ranks, asked)
     ways = [_way(each, pool, kept, asked) for each in ranks]
@@ -165,7 +170,7 @@ def _ranks(asked: _Asked, model: Model, kept: kv.Kept, *, assumed: bool) -> Iter
     """Every rank that differs from the others: by its device, or by its stage."""
     tensor, pipeline = (asked.flags.count(f"{kind}_parallel_size") for kind in ("tensor", "pipeline"))
     met = set()
-    for place, device in enumerate(asked.devices):
+    for place, device in enumerate(asked.devices[: world.gpus(asked.flags)]):
         stage = place // tensor % pipeline
         if (device, stage) not in met:
             met.add((device, stage))
@@ -202,14 +207,17 @@ def _assumed(entry: Entry) -> Entry:
     return replace(entry, basis=weakest(entry.basis, Basis.ASSUMED))
 
 
-def _given(asked: _Asked, kept: kv.Kept) -> Bytes | None:
-    """Bytes of the pool, where the user says how many, or how many blocks."""
-    given = asked.flags.positive("kv_cache_memory_bytes")
-    if given is not None:
-        return Bytes(given)
+def _given(asked: _Asked, kept: kv.Kept) -> Given | None:
+    """The pool, where the user says how many bytes it has, or how many blocks; blocks decide where both are said."""
+    size = asked.flags.positive("kv_cache_memory_bytes")
     blocks = asked.flags.positive("num_gpu_blocks_override")
     plain = kv.pool(kept, asked.release, available=None) if blocks is not None else None
-    return Bytes(blocks * plain.bytes_per_block) if blocks is not None and isinstance(plain, KvPool) else None
+    if blocks is None or not isinstance(plain, KvPool):
+        return None if size is None else Given(size=Bytes(size), checked=Bytes(size))
+    taken = Bytes(-(-blocks * plain.bytes_per_block // asked.flags.count("pipeline_parallel_size")))
+    if override_counts.at(asked.release):
+        return Given(size=taken, checked=taken)
+    return Given(size=taken, checked=None if size is None else Bytes(size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,15 +235,27 @@ class _Pool:
         stages = asked.flags.count("pipeline_parallel_size")
         tensor = asked.flags.count("tensor_parallel_size")
         room = tuple(
-            min(each.pool.likely for each in ranks if each.place // tensor % stages == stage) for stage in range(stages)
+            min(each.checked.likely for each in ranks if each.place // tensor % stages == stage)
+            for stage in range(stages)
         )
         sized = kv.pool(kept, asked.release, available=room)
         if isinstance(sized, KvPool):
-            return cls(sized=sized, plain=sized, fitting=None)
+            return cls(sized=sized, plain=sized, fitting=None, words=_never(sized))
         plain = kv.pool(kept, asked.release, available=None)
-        if isinstance(plain, Refusal):
-            return cls(sized=None, plain=None, fitting=None, words=f"the pool cannot be planned: {plain.reason}")
+        refused = plain if isinstance(plain, Refusal) else sized
+        if isinstance(plain, Refusal) or sized.reason not in _TOO_LITTLE:
+            return cls(sized=None, plain=None, fitting=None, words=f"the pool cannot be planned: {refused.reason}")
         return cls(sized=None, plain=plain, fitting=sized.fitting_tokens)
+
+
+def _never(pool: KvPool) -> str | None:
+    """What to say of a pool that passes the check and yet holds no request of full length."""
+    if pool.concurrency is None or pool.concurrency >= 1:
+        return None
+    return (
+        f"the pool holds {pool.concurrency:.2f} requests of full length: this release starts with it, "
+        "and such a request waits for ever"
+    )
 
 
 def _way(rank: Rank, pool: _Pool, kept: kv.Kept, asked: _Asked) -> _Way:
@@ -257,17 +277,28 @@ def _gates(
     yield gates.profile(rank)
     if profile is not None:
         yield gates.graph_profile(rank, profile)
-    if rank.given is None:
+    if rank.given is None or rank.given.checked is None:
         yield gates.pool_size(rank)
     if pool.plain is None:
         return
     if not kept.limits.auto_length:
         yield gates.one_request(rank, pool.plain, asked.settings, fitting=pool.fitting)
     if _captures(asked.settings):
-        each = facts.block_for_each_state.at(asked.release) and kept.recurrent
-        yield gates.capture(rank, pool.plain, sequences=asked.settings.whole("max_num_seqs") if each else None)
+        yield gates.capture(rank, pool.plain, sequences=_sequences_with_blocks(kept, asked))
     yield gates.warm_up(rank)
     yield gates.serving(rank)
+
+
+def _sequences_with_blocks(kept: kv.Kept, asked: _Asked) -> Bounds | None:
+    """Sequences that must each have a block for their state: all of them, where whole decode steps are captured.
+
+    Some attention kernels capture in pieces where tokens are guessed, and then none must.
+    """
+    whole = compilation(asked.flags).captured(asked.release) not in {Graphs.NONE, Graphs.PIECEWISE}
+    if not (facts.block_for_each_state.at(asked.release) and kept.recurrent and whole):
+        return None
+    count = asked.settings.whole("max_num_seqs")
+    return Bounds(0 if speculation(asked.flags).tokens else count, count, count)
 
 
 def _captures(settings: Settings) -> bool:
@@ -283,7 +314,7 @@ def _skipped(way: _Way, kept: kv.Kept, asked: _Asked) -> dict[Step, str]:
     why = {
         Step.START_CHECK: f"{asked.release} does not ask whether as much is free as it may use",
         Step.GRAPH_PROFILE: eager
-        or (f"{given}, so nothing is profiled" if way.rank.given is not None else None)
+        or (f"{given}, so nothing is profiled" if "kv_cache_memory_bytes" in asked.flags else None)
         or f"{asked.release} makes no pool to profile graphs in: {runner} estimates none",
         Step.POOL_SIZE: given,
         Step.ONE_REQUEST: "--max-model-len -1 shortens requests until one fits"

@@ -26,6 +26,8 @@ _BLOCKS: Final = "--num-gpu-blocks-override"
 _EAGER: Final = "--enforce-eager"
 _KEPT: Final = "--kv-cache-dtype"
 
+_MUCH: Final = 1.05  # times as much as is counted
+
 # Flags that change neither side of a gate, in any release.
 INERT: Final = {
     Step.START_CHECK: (_LENGTH, _SEQUENCES, _STEP, _GIVEN, _BLOCKS, _EAGER, _KEPT, "--quantization"),
@@ -47,7 +49,7 @@ def start_check(device: Device, *, share: float, budget: Bytes, free: Bounds, be
         step=Step.START_CHECK,
         needs=Bounds(budget),
         has=free,
-        because=(f"{_SHARE} {share:g} of {device.total} is {budget}; {free.low.down} to {free.high.down} are {seen}"),
+        because=(f"{_SHARE} {share:g} of {device.total} is {budget}; {free.low} to {free.high} are {seen}"),
         inert=INERT[Step.START_CHECK],
         ledger=Ledger(tuple(_driver(device, before))),
     )
@@ -61,8 +63,8 @@ def load(rank: Rank) -> Gate:
         needs=together(rank.before, rank.weights.size, rank.parts.buffers, rank.loading),
         has=rank.room,
         because=f"weights of {rank.weights.size}{moment}; {_was_free(rank)}",
-        inert=INERT[Step.LOAD],
-        ledger=_held(rank, (Account.ACTIVATIONS, rank.loading, "copies while loading, for a moment")),
+        inert=tuple(flag for flag in INERT[Step.LOAD] if flag != _SEQUENCES or not rank.parts.counts_words),
+        ledger=_loading(rank),
     )
 
 
@@ -105,9 +107,9 @@ def pool_size(rank: Rank) -> Gate:
         has=Bounds(rank.budget),
         because=(
             f"of a budget of {rank.budget}, everything but the pool takes {rank.taken}{graphs}; "
-            f"{_left(rank.pool)} left for the pool"
+            f"{_left(rank.left)} left for the pool"
         ),
-        inert=INERT[Step.POOL_SIZE],
+        inert=INERT[Step.POOL_SIZE] if not rank.parts.unfolds else (_KEPT,),
         ledger=_held(rank, _pooled(rank)),
     )
 
@@ -116,22 +118,30 @@ def one_request(rank: Rank, kv: KvPool, settings: Settings, *, fitting: int | No
     """Whether the pool holds one request of the longest length; None where nothing is kept."""
     if kv.need is None:
         return None
-    room = rank.pool
+    room, part = rank.checked, _part(kv)
     shorter = "" if fitting is None else f"; {fitting:,} tokens would fit"
     return Gate(
         step=Step.ONE_REQUEST,
         needs=Bounds(kv.need),
         has=room,
         because=(
-            f"one request of {settings.whole('max_model_len'):,} tokens takes {kv.need.up}, "
-            f"the pool has {room}{shorter}"
+            f"one request of {settings.whole('max_model_len'):,} tokens {'is counted as' if part else 'takes'} "
+            f"{kv.need}, {_left(room)} left for the pool{shorter}{part}"
         ),
-        inert=(_SHARE,) if rank.given is not None else (),
+        inert=(_SHARE,) if rank.given is not None and rank.given.checked is not None else (),
         ledger=_held(rank, _pooled(rank)),
     )
 
 
-def capture(rank: Rank, kv: KvPool, *, sequences: int | None) -> Gate:
+def _part(kv: KvPool) -> str:
+    """What to say where the release counts less for a request than it takes."""
+    if kv.need is None or not kv.blocks or not kv.concurrency:
+        return ""
+    takes = Bytes(round(kv.blocks * kv.bytes_per_block / kv.concurrency))
+    return "" if takes < kv.need * _MUCH else f"; it takes {takes}, of which this release counts a part"
+
+
+def capture(rank: Rank, kv: KvPool, *, sequences: Bounds | None) -> Gate:
     """Whether the graphs fit beside the pool; `sequences`: each of so many needs a block of its own."""
     graphs = rank.parts.graphs
     beside = Gate(
@@ -140,20 +150,20 @@ def capture(rank: Rank, kv: KvPool, *, sequences: int | None) -> Gate:
         has=rank.room,
         because=f"graphs take {graphs} beside the pool and the weights; {_was_free(rank)}",
         inert=INERT[Step.CAPTURE],
-        ledger=_held(rank, _pooled(rank), (Account.GRAPHS, graphs, "as captured")),
+        ledger=_held(rank, _pooled(rank), _used(rank), (Account.GRAPHS, graphs, "as captured")),
     )
     blocks = None if sequences is None else _one_block_each(rank, kv, sequences)
     return blocks if blocks is not None and beside.verdict is not Verdict.OVERFLOWS else beside
 
 
-def _one_block_each(rank: Rank, kv: KvPool, sequences: int) -> Gate | None:
+def _one_block_each(rank: Rank, kv: KvPool, sequences: Bounds) -> Gate | None:
     """Each sequence of a captured decode step keeps its state in a block of its own (config/compilation.py)."""
     gate = Gate(
         step=Step.CAPTURE,
-        needs=Bounds(sequences * kv.bytes_per_block),
+        needs=sequences * int(kv.bytes_per_block),
         has=rank.pool,
         because=(
-            f"{_SEQUENCES} {sequences}: each needs a block of {kv.bytes_per_block} for its state, "
+            f"{_SEQUENCES} {int(sequences.likely)}: each needs a block of {kv.bytes_per_block} for its state, "
             f"and {_left(rank.pool)} left for the pool"
         ),
         inert=(_LENGTH, _KEPT),
@@ -169,9 +179,16 @@ def warm_up(rank: Rank) -> Gate:
         step=Step.WARM_UP,
         needs=rank.beside_pool(rows),
         has=rank.room,
-        because=f"choosing the next token of all sequences takes {rows} for a moment; {_was_free(rank)}",
+        because=(
+            f"choosing the next token of all sequences takes {rows} for a moment"
+            if rows.high
+            else "tokens are chosen on the last stage, not here"
+        )
+        + f"; {_was_free(rank)}",
         inert=INERT[Step.WARM_UP],
-        ledger=_held(rank, _pooled(rank), _captured(rank), (Account.ACTIVATIONS, rows, "sampling, for a moment")),
+        ledger=_held(
+            rank, _pooled(rank), _used(rank), _captured(rank), (Account.ACTIVATIONS, rows, "sampling, for a moment")
+        ),
     )
 
 
@@ -191,7 +208,7 @@ def serving(rank: Rank) -> Gate:
 def steady(rank: Rank) -> Ledger:
     """What is on the device once it serves."""
     worst = (Account.ACTIVATIONS, rank.parts.serving, "the worst step, for a moment")
-    return _held(rank, _pooled(rank), _captured(rank), worst)
+    return _held(rank, *_up(rank), worst)
 
 
 _Part = tuple[Account, Bounds, str]
@@ -235,10 +252,31 @@ def _base(rank: Same[Rank]) -> tuple[Entry, ...]:
     )
 
 
+def _loading(rank: Rank) -> Ledger:
+    """What is there while weights are loaded: nothing has run yet, so nothing is outside or in fragments."""
+    more = (
+        (rank.parts.buffers, "the runner's buffers, kept"),
+        (rank.loading, "copies while loading, for a moment"),
+    )
+    entries = (
+        Entry(account=Account.ACTIVATIONS, size=size, basis=Basis.CALIBRATED, because=why)
+        for size, why in more
+        if size.high
+    )
+    return Ledger((*_driver(rank.device, rank.parts.before), rank.weights, *entries))
+
+
+def _used(rank: Rank) -> _Part:
+    return Account.ACTIVATIONS, rank.parts.workspaces, "workspaces of kernels, taken when they are first used"
+
+
+def _up(rank: Rank) -> tuple[_Part, ...]:
+    """What is there once the engine is up."""
+    return _pooled(rank), _used(rank), _captured(rank)
+
+
 def _pooled(rank: Rank) -> _Part:
-    room = rank.pool
-    size = Bounds(max(0, room.low), max(0, room.high), max(0, room.likely))
-    return Account.KV_POOL, size, "keys, values and states"
+    return Account.KV_POOL, rank.pool, "keys, values and states"
 
 
 def _captured(rank: Rank) -> _Part:
@@ -247,12 +285,13 @@ def _captured(rank: Rank) -> _Part:
 
 def _was_free(rank: Rank) -> str:
     if rank.device.free is None:
-        return f"the device has {rank.room.likely.down}, of which a CUDA context takes {rank.before.likely.up}"
-    return f"{rank.room.low.down} were free before loading"
+        return f"the device has {rank.room.likely}, of which a CUDA context takes {rank.before.likely}"
+    return f"{rank.room.likely} were free before loading"
 
 
 def _left(pool: Bounds) -> str:
-    return f"{pool} is" if pool.high > 0 else "nothing is"
+    """Never less than nothing, in words."""
+    return f"{Bounds(max(0, pool.low), pool.high, max(0, pool.likely))} is" if pool.high > 0 else "nothing is"
 
 
 def _failing(throw_away: GraphProfile) -> str:

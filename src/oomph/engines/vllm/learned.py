@@ -84,8 +84,20 @@ def apply(
         graph_estimate=seen(Quantity.GRAPH_ESTIMATE, holds=asked.same_graphs),
         graphs=seen(Quantity.GRAPHS, holds=asked.same_graphs),
         allocated=seen(Quantity.ALLOCATED, holds=asked.same_graphs),
-        pool=seen(Quantity.POOL, holds=asked.same_pool),
+        pool=seen(Quantity.POOL, holds=asked.same_pool) or _moved(asked, known),
     )
+
+
+def _moved(asked: "_Asked", known: Iterable[Measurement]) -> Seen | None:
+    """A pool that differs by its share alone is larger or smaller by just that share of the device."""
+    for each in known:
+        theirs = each.flags.get("gpu_memory_utilization", each.settings.get("gpu_memory_utilization"))
+        if Quantity.POOL in each.figures and isinstance(theirs, float) and asked.same_but_share(each):
+            found = _seen(each, Quantity.POOL)
+            more = round((asked.settings.number("gpu_memory_utilization") - theirs) * asked.device.total)
+            ranks = {rank: size + more for rank, size in found.ranks.items()}
+            return Seen(size=found.size + more, because=f"{found.because}, with a share of {theirs:g}", ranks=ranks)
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,10 +140,13 @@ class _Asked:
 
     def same_pool(self, each: Measurement) -> bool:
         """Everything is the same, to the release and the device's memory."""
+        return self.same_but_share(each) and self._equal(each, "gpu_memory_utilization")
+
+    def same_but_share(self, each: Measurement) -> bool:
+        """Everything but the share of the device."""
         return (
             self.same_graphs(each)
             and self._same(each, SHARED_OUT)
-            and self._equal(each, "gpu_memory_utilization")
             and self._equal(each, "max_model_len")
             and each.release == str(self.release)
             and each.device is not None

@@ -12,7 +12,15 @@ from oomph.engines.vllm.counting import counted
 from oomph.engines.vllm.footprint import Footprint
 from oomph.ledger.device import Device
 from oomph.ledger.ledger import Entry
-from oomph.units import Bounds, Bytes, together
+from oomph.units import Bounds, Bytes, largest, together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A pool whose size the user says."""
+
+    size: Bytes  # what is allocated
+    checked: Bytes | None  # what a request is held against; None: what profiling leaves, whatever is allocated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +40,24 @@ class Rank:
     taken: Bounds  # by everything but the pool, as the release counts it, with the graphs where they are charged
     missed: Bounds  # on the device, but in no count
     resident: Bounds  # what stays on the device besides the pool and the graphs, whoever counts it
-    given: Bytes | None  # for the pool, where the user says how much
+    given: Given | None  # the pool, where the user says how large it is
+
+    @property
+    def left(self) -> Bounds:
+        """What profiling leaves for the pool; below 0 where nothing is."""
+        return Bounds(self.budget) - self.taken
 
     @property
     def pool(self) -> Bounds:
-        """What is left for the pool; below 0 where nothing is."""
-        return Bounds(self.budget) - self.taken if self.given is None else Bounds(self.given)
+        """What is allocated for the pool, never less than nothing."""
+        left = self.left if self.given is None else Bounds(self.given.size)
+        return Bounds(max(0, left.low), max(0, left.high), max(0, left.likely))
+
+    @property
+    def checked(self) -> Bounds:
+        """What a request is held against."""
+        given = None if self.given is None else self.given.checked
+        return self.left if given is None else Bounds(given)
 
     def beside_pool(self, momentary: Bounds) -> Bounds:
         """Everything on the device once there are a pool and graphs, and this for a moment.
@@ -46,14 +66,15 @@ class Rank:
         what is missing from it, and without what was counted and is gone by then.
         """
         parts = self.parts
+        without = (self.before, self.resident, parts.graphs, parts.workspaces, momentary)
         if self.given is not None:
-            fixed = (self.before, self.resident, Bounds(self.given))
-            return together(*fixed, parts.graphs, parts.workspaces, momentary)
+            return together(*without, Bounds(self.given.size))
         charged = parts.estimate if parts.charged and parts.estimate is not None else Bounds(0)
         gone = [getattr(momentary, end) - getattr(parts.peak, end) for end in ("low", "likely", "high")]
         moment = Bounds(min(gone), max(gone), gone[1])
         later = (parts.graphs, parts.workspaces)
-        return together(self.before, Bounds(self.budget), self.missed, *later, Bounds(0) - charged, moment)
+        with_pool = together(self.before, Bounds(self.budget), self.missed, *later, Bounds(0) - charged, moment)
+        return largest(with_pool, together(*without))  # a pool is never smaller than nothing
 
     def beside_weights(self, *momentary: Bounds) -> Bounds:
         """Everything on the device before there is a pool, and these for a moment."""
@@ -69,7 +90,7 @@ def add_up(
     loading: Bounds,
     parts: Footprint,
     release: Release,
-    given: Bytes | None,
+    given: Given | None,
 ) -> Rank:
     """One rank, with its sums."""
     free = free_at_start(device, parts.before)
@@ -86,7 +107,7 @@ def add_up(
         weights=weights,
         loading=loading,
         parts=parts,
-        taken=together(found.taken, charged, parts.unforeseen),
+        taken=_at_least(weights.size.low, together(found.taken, charged, parts.unforeseen)),
         missed=found.missed,
         resident=together(weights.size, parts.buffers, parts.outside, parts.fragments),
         given=given,
@@ -101,3 +122,8 @@ def budget(device: Device, *, share: float, release: Release) -> Bytes:
 def free_at_start(device: Device, before: Bounds) -> Bounds:
     """What the engine finds free: as it was seen, else all but what is there before it looks."""
     return Bounds(device.total) - before if device.free is None else device.free
+
+
+def _at_least(least: int, size: Bounds) -> Bounds:
+    """Weights are taken whatever else is not."""
+    return Bounds(max(least, size.low), max(least, size.high), max(least, size.likely))

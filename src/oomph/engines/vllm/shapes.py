@@ -102,7 +102,7 @@ def shapes(start: Start) -> Shapes:
         states=_states(start),
         sampler=_sampler(start),
         second_runner=start.second_runner,
-        several=ranks.tensor * ranks.pipeline > 1,
+        several=ranks.tensor * ranks.pipeline > 1 or (ranks.data > 1 and ranks.experts_whole),
         connected=facts.snapshot_after_connecting.at(start.release),
         recurrent=kind(geometry).recurrent,
         unified=_unified(start.device),

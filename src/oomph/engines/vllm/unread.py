@@ -25,7 +25,9 @@ _NOT_MODELLED: Final[Mapping[str, tuple[Value, ...]]] = {
     "prefill_context_parallel_size": (1,),
     "quantization_config": (None,),
     "use_replayssm": (False,),
+    "VLLM_USE_V1": ("1",),  # the engine before it, which 0.8 to 0.10 still have, sizes its pool in another way
 }
+_OF_WEIGHTS: Final = frozenset({"quantization", "load_format"})
 # What reads weights from other files, or by other means, and leaves the same on the device.
 _READERS: Final = frozenset(
     {
@@ -45,16 +47,17 @@ _READERS: Final = frozenset(
 )
 
 
-def not_modelled(flags: Flags, stored: Quantization | None = None) -> str | None:
+def not_modelled(flags: Flags, stored: Quantization | None = None, *, weighed: bool = False) -> str | None:
     """What to say of flags whose effect is missing from the figures; no verdict is sure beside them.
 
-    `stored` is how the checkpoint is stored, on which it depends whether `--quantization` changes anything.
+    `stored` is how the checkpoint is stored, on which it depends whether `--quantization` changes anything. Where the
+    weights were `weighed`, it does not matter what made them as heavy as they are.
     """
     unread = [name for name, plain in _NOT_MODELLED.items() if name in flags and flags[name] not in plain]
-    unread += _by_value(flags, stored)
+    unread += (name for name in _by_value(flags, stored) if not (weighed and name in _OF_WEIGHTS))
     if not unread:
         return None
-    named = ", ".join("--" + name.replace("_", "-") for name in unread)
+    named = ", ".join(name if name.isupper() else "--" + name.replace("_", "-") for name in unread)
     return f"what {named} changes is not computed yet: the figures are as without it, and no gate is judged by them"
 
 

@@ -80,7 +80,7 @@ def _loading(guessing: Speculation, *values: Value) -> Loading:
     named = said.get("quantization")
     return Loading(
         dtype=_named(said, "dtype"),
-        format=named.lower() if isinstance(named, str) and named.lower() not in {"none", "auto"} else None,
+        format=_format(named) if isinstance(named, str) and named.lower() not in {"none", "auto"} else None,
         reader=str(said.get("load_format", "auto")),
         towers=not said.switch("language_model_only", default=False),
         guessing=guessing,
@@ -124,3 +124,8 @@ def _offloaded(said: Flags) -> int:
     value = said.get("cpu_offload_gb", 0)
     good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
     return int(value * GIB) if good and isinstance(value, int | float) else 0
+
+
+def _format(named: str) -> str:
+    """As vLLM names it; `auto_round` is written in both ways."""
+    return "auto-round" if named.lower() == "auto_round" else named.lower()
