@@ -50,6 +50,8 @@ class Device:
     capability: Capability | None = None
     cut: Cut = Cut.WHOLE
     tenants: tuple[Tenant, ...] = ()
+    card: Bytes | None = None  # the whole card, as its library tells it; None where that is `total`
+    bandwidth: Bytes | None = None  # of its memory, in a second; None where nobody says
 
     def __post_init__(self) -> None:
         if self.total <= 0:

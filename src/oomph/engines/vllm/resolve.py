@@ -89,7 +89,8 @@ def _batch(flags: Flags, *, device: Device, release: Release, context_tokens: in
 def _as_asked(device: Device) -> Device:
     """The device as NVML tells of it; of one that shares the host's memory it tells no total, and 0 is taken for it."""
     blind = device.capability is not None and (device.capability.major, device.capability.minor) == _SHARED
-    return replace(device, total=Bytes(1), free=None) if blind else device
+    told = Bytes(1) if blind else device.card
+    return replace(device, total=told, free=None) if told else device
 
 
 def _captures(settings: Settings, flags: Flags, *, device: Device, release: Release) -> dict[str, Setting]:

@@ -1,0 +1,1 @@
+"""What a probe of a machine means for an engine."""

@@ -1,0 +1,52 @@
+"""The start check on a machine that was looked at: whether a share passes, and the largest that would.
+
+Knows that the engine compares its share of the total with what it finds free, and since when. A share is counted in
+hundredths, as people write it.
+"""
+
+import math
+from dataclasses import dataclass
+
+from oomph.engines.history import Release
+from oomph.engines.vllm import facts
+from oomph.engines.vllm.believed import Believed
+from oomph.ledger.gate import Gate, Step, Verdict
+from oomph.units import Bounds, Bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartCheck:
+    """One share, and the largest ones that pass."""
+
+    share: float
+    budget: Bytes  # what that share asks for
+    verdict: Verdict | None  # None where the release does not ask
+    largest: float | None  # that passes even if the engine's context is the largest ever seen; None where none does
+    likely: float | None  # that passes if it is as large as most
+
+
+def start_check(found: Believed, release: Release, share: float | None = None) -> StartCheck:
+    """What this release will say; of its default share, unless another is given."""
+    asked = facts.share.at(release) if share is None else share
+    budget = _budget(found.total, asked, release)
+    gate = Gate(step=Step.START_CHECK, needs=Bounds(budget), has=found.free, because="")
+    return StartCheck(
+        share=asked,
+        budget=budget,
+        verdict=gate.verdict if facts.start_check.at(release) else None,
+        largest=largest_share(found.total, found.free.low, release),
+        likely=largest_share(found.total, found.free.likely, release),
+    )
+
+
+def largest_share(total: Bytes, free: Bytes, release: Release) -> float | None:
+    """In hundredths, the largest that asks for no more than is free; None where one hundredth is too much."""
+    for hundredths in range(min(100, 100 * free // total + 1), 0, -1):
+        budget = _budget(total, hundredths / 100, release)
+        if budget <= free:
+            return hundredths / 100
+    return None
+
+
+def _budget(total: Bytes, share: float, release: Release) -> Bytes:
+    return Bytes(math.ceil(facts.requested.at(release)(total=total, share=share)))
