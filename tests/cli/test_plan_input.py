@@ -59,3 +59,23 @@ def test_python_is_taken_as_well(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert isinstance(settings, dict)
     assert settings["max_num_seqs"]["value"] == 32
+
+
+@pytest.mark.parametrize(
+    "gpus",
+    [
+        ["--gpu", "rtx-3090,rtx-4090"],
+        ["--gpu", "rtx-3090 + rtx-4090"],
+        ["--gpu", "rtx-3090", "--gpu", "rtx-4090"],
+    ],
+)
+def test_cards_that_differ_can_be_asked_for(gpus: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main(["plan", *gpus, "--", "vllm", "serve", "-tp", "2"])
+
+    assert "vLLM 0.32.0 on NVIDIA GeForce RTX 3090 + NVIDIA GeForce RTX 4090" in capsys.readouterr().out
+
+
+def test_cards_that_are_alike_are_counted_beside_one_that_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["plan", "--gpu", "l4 x2", "--gpu", "t4", "--", "vllm", "serve"])
+
+    assert "vLLM 0.32.0 on 2 × NVIDIA L4 + Tesla T4" in capsys.readouterr().out

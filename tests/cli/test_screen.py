@@ -154,3 +154,21 @@ def test_findings_are_in_the_contract(capsys: pytest.CaptureFixture[str]) -> Non
 
     assert plan["findings"][0]["code"] == "LD001"
     assert plan["findings"][0]["does_not_help"]
+
+
+@pytest.mark.parametrize("answer", [[], ["--json"], ["--html", "-"]])
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_a_reader_who_has_seen_enough_does_not_change_the_verdict(answer: list[str], buffered: str) -> None:
+    ours, theirs = os.pipe()
+    command = [sys.executable, "-m", "oomph", *PLAN, *answer]
+    os.close(ours)
+    done = subprocess.run(
+        command,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env=environment({"PYTHONUNBUFFERED": buffered}),
+        check=False,
+    )
+    os.close(theirs)
+
+    assert (done.returncode, done.stderr) == (1, b"")

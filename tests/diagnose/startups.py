@@ -47,11 +47,18 @@ ROUTED: Final = {
     "vocab_size": 151_936,
     "max_position_embeddings": 40_960,
 }
+HUGE: Final = {
+    **DENSE,
+    "hidden_size": 16_384,
+    "intermediate_size": 53_248,
+    "num_hidden_layers": 126,
+    "num_attention_heads": 128,
+}
 
 
 @cache
 def model(kind: str, weights: str | None = None) -> Model:
-    configs = {"dense": DENSE, "routed": ROUTED, "hybrid": json.loads(EXAMPLE.read_text())}
+    configs = {"dense": DENSE, "huge": HUGE, "routed": ROUTED, "hybrid": json.loads(EXAMPLE.read_text())}
     stated = None if weights is None else Bounds(Bytes.parse(weights))
     return Model(
         name=kind,

@@ -6,13 +6,17 @@ from hypothesis import strategies as st
 
 from diagnose.startups import seed_a, startup, startups, with_free
 from oomph.diagnose.at_gate import NAMES, findings
+from oomph.diagnose.at_once import at_once
 from oomph.diagnose.finding import Finding, Remedy
-from oomph.diagnose.remedies import MOST, first, moved, remedies, upgraded
+from oomph.diagnose.remedies import MOST, moved, remedies, upgraded
+from oomph.diagnose.search import first
 from oomph.diagnose.trials import SEVERITY, Rest, Trials, Tried, acting, at, earlier, later, passes, verdict
 from oomph.engines.vllm.levers.advice import ADVICE
 from oomph.engines.vllm.levers.lever import Lever
 from oomph.engines.vllm.levers.startup import Change, Startup
 from oomph.engines.vllm.levers.table import LEVERS
+from oomph.engines.vllm.levers.values import with_host
+from oomph.ledger.catalogue import CATALOGUE
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate, Step, Verdict
 
@@ -47,7 +51,7 @@ stopping = startups().filter(lambda asked: asked.forecast().stopped_at is not No
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_the_first_value_that_helps_is_found_by_halving(count: int, helping: int) -> None:
     values = tuple(range(count))
-    found = first(values, lambda value: isinstance(value, int) and value >= helping, monotone=True)
+    found = first(values, lambda value: value >= helping, monotone=True)
 
     assert found == ((helping,) if helping < count else None)
 
@@ -150,7 +154,7 @@ def test_what_fails_at_several_gates_gets_several_changes_together() -> None:
     assert all("; " in each.price for each in together)
 
 
-def test_where_nothing_is_sure_what_is_likely_is_told_and_is_no_remedy() -> None:
+def test_where_no_single_change_is_sure_what_is_likely_is_told_and_is_no_remedy() -> None:
     asked = startup(
         "hybrid",
         at="0.23.0",
@@ -162,9 +166,75 @@ def test_where_nothing_is_sure_what_is_likely_is_told_and_is_no_remedy() -> None
     )
     finding = found(asked)
 
-    assert (finding.code, finding.remedies) == ("KV001", ())
+    assert finding.code == "KV001"
+    assert all(len(each.change) > 1 for each in finding.remedies)
     assert [words.partition(" ")[0] for words in finding.beyond] == ["--max-model-len"]
     assert "is likely to be enough, but not sure" in finding.beyond[0]
+
+
+def test_a_change_that_only_moves_the_failure_on_is_listed_as_that_and_hardware_is_named() -> None:
+    asked = startup("huge", at="0.26.0", device="t4", gpu_memory_utilization=0.99)
+    finding = found(asked)
+    (remedy,) = finding.remedies
+
+    assert finding.code == "SC001"
+    assert (set(remedy.change), remedy.verdict, remedy.fails_at) == (
+        {"gpu_memory_utilization"},
+        Verdict.OVERFLOWS,
+        Step.LOAD,
+    )
+    assert finding.beyond[0].startswith(
+        "no flag starts this on these GPUs; the smallest hardware that starts it as asked"
+    )
+    assert "with --gpu-memory-utilization" in finding.beyond[0]
+
+
+def test_the_hardware_that_is_named_starts_it_and_the_next_smaller_does_not() -> None:
+    asked = startup("huge", at="0.26.0", device="t4", max_model_len=4096)
+    finding = found(asked)
+
+    assert finding.remedies == ()
+    assert finding.beyond[0] == (
+        "no flag starts this on these GPUs; the smallest hardware that starts it as asked is "
+        "8 × NVIDIA H20-3e, 139.72 GiB each, with --tensor-parallel-size 8"
+    )
+    for card, expected in {"h20-3e": Verdict.FITS, "rtx-pro-6000": Verdict.OVERFLOWS}.items():
+        eight = replace(asked, devices=(CATALOGUE[card],) * 8).but({"tensor_parallel_size": 8})
+        assert eight.forecast().verdict is expected
+
+
+def test_nothing_is_promised_where_no_hardware_that_is_known_starts_it() -> None:
+    asked = startup("huge", at="0.26.0", device="t4", kv_cache_memory_bytes=400 << 30)
+
+    assert found(asked).beyond[0] == (
+        "no flag starts this on these GPUs, and it does not start as asked on 8 of the largest that are known"
+    )
+
+
+def test_several_changes_that_only_help_together_are_found_each_as_small_as_can_be() -> None:
+    asked = startup("hybrid", at="0.23.0", device="rtx-3090", weights="18.47GiB", gpu_memory_utilization=0.95)
+    trials, gate = stopped(asked)
+    tried = at_once(trials, gate.step)
+    assert tried is not None
+
+    assert len(tried.change) > 1
+    assert passes(tried.forecast, gate.step)
+    assert tried.enough
+    for flag, value in tried.change.items():
+        lever = next(each for each in LEVERS if each.flag == flag and value in each.values(asked, trials.now))
+        values = lever.values(asked, trials.now)
+        less = values.index(value) - 1
+        after = trials.of({**tried.change, flag: values[less]}) if less >= 0 and lever.monotone else None
+        assert after is None or not (passes(after, gate.step) and Tried(change={}, prices={}, forecast=after).enough)
+
+
+def test_no_more_is_left_with_the_host_than_hosts_have() -> None:
+    ranks = 2
+    asked = startup("huge", at="0.26.0", device="h100-80gb", tensor_parallel_size=ranks)
+    left = [each.change["cpu_offload_gb"] for each in found(asked).remedies if "cpu_offload_gb" in each.change]
+
+    assert not left
+    assert max(value for value in with_host(asked, asked.forecast()) if isinstance(value, int)) == 512 // ranks
 
 
 def test_more_gpus_are_named_last() -> None:
@@ -290,6 +360,20 @@ def test_a_change_that_a_later_one_made_superfluous_is_left_out(asked: Startup) 
     _, gate = stopped(asked)
 
     assert superfluous(asked, gate.step) == []
+
+
+@few
+@given(stopping)
+def test_a_remedy_after_which_it_fails_elsewhere_is_listed_only_where_none_starts_it(asked: Startup) -> None:
+    stopped(asked)
+    listed = found(asked).remedies
+    failing = [each for each in listed if each.verdict is Verdict.OVERFLOWS]
+
+    assert len(failing) in {0, len(listed)}
+    for remedy in listed:
+        then = asked.but(remedy.change).forecast().stopped_at
+        fails = then if remedy in failing else None
+        assert remedy.fails_at is (None if fails is None else fails.step)
 
 
 @few

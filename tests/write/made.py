@@ -56,6 +56,7 @@ remedies = st.builds(
     price=words,
     verdict=st.sampled_from(Verdict),
     spare=st.none() | sizes,
+    fails_at=st.none() | st.sampled_from(Step),
 )
 findings = st.lists(
     st.builds(

@@ -100,3 +100,12 @@ def test_every_step_has_its_row_and_at_most_one_stops(forecast: Forecast) -> Non
 
     assert [one.step for one in rows] == list(Step)
     assert sum(one.fate is Fate.STOPS for one in rows) == (forecast.verdict is Verdict.OVERFLOWS)
+
+
+def test_only_accounts_that_are_drawn_in_doubt_are_doubtful() -> None:
+    made = unsure_at_capture()
+    surely_asked = replace(made, gates=made.gates[:1])
+
+    assert picture(made).doubtful
+    assert any(not piece.sure for one in picture(surely_asked).rows for piece in one.pieces)
+    assert not picture(surely_asked).doubtful

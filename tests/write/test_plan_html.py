@@ -7,7 +7,9 @@ from hypothesis import given
 
 from oomph.diagnose.finding import Finding
 from oomph.ledger.forecast import Forecast
+from oomph.ledger.gate import Step, Verdict
 from oomph.write.plan_html import plan_html
+from oomph.write.plan_svg import plan_svg
 from write.forecasts import SIX, seed_crash, seed_findings
 from write.made import HOSTILE, findings, forecasts
 
@@ -111,3 +113,13 @@ def test_the_same_forecast_is_the_same_file(name: str) -> None:
     forecast, found = SIX[name]
 
     assert plan_html(forecast(), found) == plan_html(forecast(), found)
+
+
+def test_where_nothing_starts_it_nothing_is_said_to_do() -> None:
+    (found,) = seed_findings()
+    moving = replace(found.remedies[0], verdict=Verdict.OVERFLOWS, fails_at=Step.CAPTURE)
+    page = plan_html(seed_crash(), (replace(found, remedies=(moving,)),))
+
+    assert "What to do" not in page
+    assert "Passes this gate, next it fails at capture." in page
+    assert "max-cudagraph" not in plan_svg(seed_crash(), (replace(found, remedies=(moving,)),))

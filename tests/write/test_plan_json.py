@@ -40,6 +40,7 @@ def test_findings_carry_their_remedies_and_what_does_not_help() -> None:
         "price": "no CUDA graphs: every step pays for each launch",
         "verdict": "fits",
         "spare": None,
+        "fails_at": None,
     }
     assert finding["does_not_help"][0] == {
         "flag": "--gpu-memory-utilization",

@@ -8,7 +8,7 @@ from hypothesis import given
 from oomph.diagnose.finding import Finding
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.ledger import Account
-from oomph.write.drawing import drawing, wide
+from oomph.write.drawing import drawing, meanings, wide
 from oomph.write.palette import ACCOUNTS, DARK, LIGHT, Palette
 from oomph.write.picture import picture
 from oomph.write.plan_svg import plan_svg
@@ -111,3 +111,14 @@ def test_every_bar_stands_out_from_both_grounds_and_carries_its_words(account: A
 
     assert contrast(colour, ink) >= 4.5
     assert min(contrast(colour, ground) for ground in (LIGHT.raised, DARK.raised)) >= 2.5
+
+
+@given(forecasts())
+def test_a_swatch_of_the_legend_is_found_in_some_bar(forecast: Forecast) -> None:
+    shown = picture(forecast)
+    swatches = {swatch for swatch, _ in meanings(shown)}
+    root = parsed(f"<g>{drawing(shown).shapes}</g>")
+    looks = [element.get("class") for element in root.iter("rect")]
+
+    assert all(looks.count(swatch) + looks.count(f"{swatch} o-likely") > 1 for swatch in swatches)
+    assert any((look or "").endswith(" o-likely") for look in looks) == bool(shown.doubtful)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,8 +7,11 @@ from hypothesis import strategies as st
 from oomph.diagnose.finding import Finding, Remedy
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Step, Verdict
+from oomph.ledger.ledger import Account
 from oomph.ledger.settings import Value
 from oomph.units import GIB, Bounds
+from oomph.write.bars import bars, letter
+from oomph.write.picture import picture
 from oomph.write.plan_text import plan_lines, plan_text
 from oomph.write.sentences import change, result
 from oomph.write.span import ascii_only, cells, joined
@@ -99,3 +104,49 @@ def test_spare_memory_is_promised_rounded_down_and_only_where_it_is_sure() -> No
 
     assert result(sure) == "it starts; 1.99 GiB to spare at that gate"
     assert result(unsure) == "it may start"
+
+
+def test_a_remedy_that_only_moves_the_failure_on_says_where_to() -> None:
+    moving = Remedy(
+        change={"max_num_seqs": 1},
+        price="some",
+        verdict=Verdict.OVERFLOWS,
+        spare=Bounds(GIB),
+        fails_at=Step.LOAD,
+    )
+
+    assert result(moving) == "passes this gate, next it fails at load"
+
+
+@given(forecasts(), st.integers(40, 200))
+def test_the_legend_explains_what_is_drawn_and_nothing_else(forecast: Forecast, width: int) -> None:
+    shown = [joined(line) for line in bars(picture(forecast), width)]
+    rows, legend = shown[: shown.index("")], " ".join(shown[shown.index("") + 1 :])
+    drawn = "".join(row[17 : width - (19 if width >= 60 else 0)] for row in rows)
+
+    for sign, words in {"░": "likely", "╌": "asked for", "╳": "does not fit", "·": "possible"}.items():
+        assert (f"{sign} {words}" in legend) == (sign in drawn)
+    for account in Account:
+        assert (f"{letter(account)} {account}" in legend) == (letter(account) in drawn)
+
+
+def test_what_only_moves_the_failure_on_is_not_said_to_be_done() -> None:
+    (found,) = seed_findings()
+    moving = replace(found.remedies[1], verdict=Verdict.OVERFLOWS, fails_at=Step.CAPTURE)
+    told = plan_text(seed_crash(), (replace(found, remedies=(moving,), beyond=("no flag starts this",)),)).splitlines()
+
+    assert "  partly   --max-num-seqs 32" in told
+    assert "  note     no flag starts this" in told
+    assert not any(line.startswith(("  do ", "  or ")) for line in told)
+
+
+def test_what_is_left_out_is_counted_without_nothing() -> None:
+    (found,) = seed_findings()
+    vain = {f"--flag-{number}": "inert" for number in range(5)}
+    more = (*found.remedies, *found.remedies)
+
+    assert "  more     2 not to do: --all" in plan_text(seed_crash(), (replace(found, unhelpful=vain),))
+    assert "  more     4 to do: --all" in plan_text(seed_crash(), (replace(found, remedies=more),))
+    assert "  more     4 to do, 2 not to do: --all" in plan_text(
+        seed_crash(), (replace(found, remedies=more, unhelpful=vain),)
+    )

@@ -1,4 +1,4 @@
-"""MODEL on a command line → what a forecast takes: its shapes, how it is stored, and what loading took."""
+"""MODEL on a command line → what a forecast takes: its shapes, how it is stored, and what loading took, if said."""
 
 from oomph.architectures.registry import geometry, quantization
 from oomph.engines.vllm.model import Model

@@ -3,12 +3,11 @@
 import argparse
 import sys
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from oomph.cli.model import model_at
 from oomph.cli.recall import recall
 from oomph.cli.screen import save, show
-from oomph.diagnose.finding import Finding
 from oomph.engines.history import Release
 from oomph.engines.vllm.forecast import forecast
 from oomph.engines.vllm.model import Model
@@ -23,13 +22,23 @@ from oomph.readers.command import Command
 from oomph.readers.command_line import read_command
 from oomph.write.plan_text import plan_lines
 
-HELP: Final = "forecast the way up: which gate an engine will pass or fail, and why"
+if TYPE_CHECKING:  # a plan that fits has none of them, and should not wait
+    from oomph.diagnose.finding import Finding
+    from oomph.ledger.observation import Observation
+
 _STATUS: Final = {Verdict.FITS: 0, Verdict.OVERFLOWS: 1, Verdict.UNSURE: 3}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    parser.add_argument("--gpu", metavar="NAME[xN]", required=True, help="rtx-5090, a100-80gb x4, or a size: 24GiB")
+    parser.add_argument(
+        "--gpu",
+        metavar="NAME[xN]",
+        action="append",
+        help="rtx-5090, a100-80gb x4, or a size: 24GiB; cards that differ by rank: 'rtx-3090 x2 + rtx-4090'; "
+        "without it, this machine is looked at",
+    )
+    parser.add_argument("--device", metavar="FILE", help="the machine of a saved probe (oomph probe --json > FILE)")
     parser.add_argument("--release", metavar="R", help="of the engine: 0.19.1; else the image's, else the newest known")
     parser.add_argument("--weights", metavar="SIZE", help="what loading took, where you know it: 18.47GiB")
     parser.add_argument("--learn", metavar="LOG", help="keep what a start-up of yours measured; - for what is piped in")
@@ -49,9 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the forecast; the exit status is its verdict."""
     _refuse_two_answers(arguments)
     said = None if arguments.release is None else HISTORY.release(arguments.release)
-    where = devices(arguments.gpu)
-    command = _command(arguments, said, where)
-    release = said or command.release or HISTORY.read_through
+    command, heard = _command(arguments, said)
+    release = said or command.release or _usual(arguments)
+    where, seen = _where(arguments, command, release)
+    if heard is not None:
+        from oomph.cli.learn import learn  # noqa: PLC0415 - a plan without a log needs none of it
+
+        command = learn(heard, command, said=said, device=where[0])
+        release = said or command.release or release
     try:
         model = None if command.model is None else model_at(command.model, weights=arguments.weights)
     except OomphError as trouble:
@@ -63,14 +77,14 @@ def run(arguments: argparse.Namespace) -> int:
     answer = forecast(
         command.flags, model=model, devices=where, release=release, usage=command.usage, observed=observed
     )
-    answer = _noted(answer, command)
+    answer = _noted(replace(answer, devices=where), command, seen)
     _write(arguments, answer, _found(answer, command, model, where, observed=observed))
     return _STATUS[answer.verdict]
 
 
 def _found(
     answer: Forecast, command: Command, model: Model | None, where: tuple[Device, ...], *, observed: Observed | None
-) -> tuple[Finding, ...]:
+) -> "tuple[Finding, ...]":
     """What is wrong and what would help; levers are imported where something is."""
     if answer.stopped_at is None:
         return ()
@@ -84,26 +98,48 @@ def _found(
     return findings(answer, start)
 
 
-def _command(arguments: argparse.Namespace, said: Release | None, where: tuple[Device, ...]) -> Command:
-    """As it was given; with --learn, completed by what the log says."""
+def _command(arguments: argparse.Namespace, said: Release | None) -> tuple[Command, "tuple[Observation, ...] | None"]:
+    """As it was given; with --learn, also what the log says, which completes it."""
     if arguments.learn is None:
-        return read_command(arguments.words, said)
-    from oomph.cli.learn import hear, learn, released  # noqa: PLC0415 - a plan without a log needs none of it
+        return read_command(arguments.words, said), None
+    from oomph.cli.learn import hear, released  # noqa: PLC0415 - a plan without a log needs none of it
 
     heard = hear(arguments.learn)
-    command = read_command(arguments.words, said or released(heard[-1]))
-    return learn(heard, command, said=said, device=where[0])
+    return read_command(arguments.words, said or released(heard[-1])), heard
 
 
-def _noted(answer: Forecast, command: Command) -> Forecast:
-    """Say with the answer what was assumed or repaired to read the command."""
-    notes = command.notes
+def _usual(arguments: argparse.Namespace) -> Release:
+    """Where nobody names a release: the one that is installed on the machine that is looked at, else the newest."""
+    if arguments.gpu is not None or arguments.device is not None:
+        return HISTORY.read_through
+    from oomph.readers.installed import installed  # noqa: PLC0415 - only a machine that is looked at has one
+
+    return installed() or HISTORY.read_through
+
+
+def _where(
+    arguments: argparse.Namespace, command: Command, release: Release
+) -> tuple[tuple[Device, ...], tuple[str, ...]]:
+    """The devices, and what to say of them: by name, from a saved probe, or of this machine."""
+    if arguments.gpu is not None and arguments.device is not None:
+        message = "the devices are named twice: of --gpu and --device, write one"
+        raise UsageError(message)
+    if arguments.gpu is not None:
+        return devices(" + ".join(arguments.gpu)), ()
+    from oomph.cli.looked_at import looked_at  # noqa: PLC0415 - a plan for a named card looks at no machine
+
+    return looked_at(arguments.device, command, release)
+
+
+def _noted(answer: Forecast, command: Command, seen: tuple[str, ...]) -> Forecast:
+    """Say with the answer what was assumed or repaired to read the command, and what is odd about the machine."""
+    notes = (*command.notes, *seen)
     if command.gpus is not None and command.gpus < answer.count:
         notes += (f"--gpu names {answer.count} GPUs, and the command lets the engine see only {command.gpus}",)
     return replace(answer, warnings=(*notes, *answer.warnings)) if notes else answer
 
 
-def _write(arguments: argparse.Namespace, answer: Forecast, findings: tuple[Finding, ...]) -> None:
+def _write(arguments: argparse.Namespace, answer: Forecast, findings: "tuple[Finding, ...]") -> None:
     """Files first, then the standard output, which takes one answer only; a writer is imported when it is asked for."""
     if arguments.html is not None:
         from oomph.write.plan_html import plan_html  # noqa: PLC0415 - likewise

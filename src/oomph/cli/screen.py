@@ -5,7 +5,8 @@ Knows what a terminal can show. Does not know what is said. A pipe never pays fo
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final, TextIO
 
 from oomph.errors import OomphError
@@ -31,15 +32,17 @@ def show(lines: Callable[[int], Iterable[Line]]) -> None:
     made = lines(columns(sys.stdout))
     if colourful(sys.stdout):
         _print_coloured(made)
-    else:
-        fitting = str if _unicode(sys.stdout) else ascii_only
+        return
+    fitting = str if _unicode(sys.stdout) else ascii_only
+    with until_enough():
         sys.stdout.writelines(f"{fitting(joined(line))}\n" for line in made)
 
 
 def save(text: str, where: str) -> None:
     """Write a whole answer into a file, or to the standard output for `-`."""
     if where == "-":
-        sys.stdout.write(text)
+        with until_enough():
+            sys.stdout.write(text)
         return
     try:
         with open(where, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs more to import than a plan to make
@@ -47,6 +50,15 @@ def save(text: str, where: str) -> None:
     except OSError as trouble:
         message = f"the answer cannot be written to {where}: {trouble.strerror or trouble}"
         raise OomphError(message) from None
+
+
+@contextmanager
+def until_enough() -> Iterator[None]:
+    """Whoever reads may have seen enough: then the rest goes nowhere, and the exit status stays what it is."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def columns(stream: TextIO) -> int:

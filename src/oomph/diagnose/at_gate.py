@@ -6,12 +6,15 @@ Knows a code and a name for every gate. Does not know how remedies are found (`r
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from oomph.diagnose.finding import Finding
+from oomph.diagnose.at_once import hopeless
+from oomph.diagnose.finding import Finding, Remedy
+from oomph.diagnose.larger import larger
 from oomph.diagnose.remedies import likely, remedies, upgraded
 from oomph.diagnose.trials import Trials, acting
 from oomph.diagnose.vain import vain
 from oomph.engines.vllm.levers.checkpoint import in_four_bits
 from oomph.engines.vllm.levers.startup import Startup
+from oomph.engines.vllm.levers.table import LAST
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate, Step, Verdict
 
@@ -56,9 +59,24 @@ def findings(forecast: Forecast, startup: Startup) -> tuple[Finding, ...]:
             evidence=(gate.because,),
             remedies=sure,
             unhelpful=dict(vain(trials, gate, newer)),
-            beyond=(*(() if sure else likely(trials, gate.step)), *_another_checkpoint(startup, forecast, gate)),
+            beyond=(*_without_remedy(trials, gate.step, sure), *_another_checkpoint(startup, forecast, gate)),
         ),
     )
+
+
+def _without_remedy(trials: Trials, step: Step, found: tuple[Remedy, ...]) -> Iterator[str]:
+    """Where no single change is sure to help, what is likely to; where nothing is, which hardware would."""
+    starting = [remedy for remedy in found if remedy.fails_at is None]
+    if any(len(remedy.change) == 1 for remedy in starting):
+        return
+    told = tuple(likely(trials, step))
+    yield from told
+    if not told and not starting:
+        never = (
+            "no flag starts this on these GPUs" if hopeless(trials) else "no flag is sure to start this on these GPUs"
+        )
+        change = found[0].change if found and found[0].change.keys().isdisjoint(LAST) else {}
+        yield f"{never}{larger(trials.startup, change)}"
 
 
 def _another_checkpoint(startup: Startup, forecast: Forecast, gate: Gate) -> Iterator[str]:

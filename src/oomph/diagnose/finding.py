@@ -6,7 +6,7 @@ Knows the nouns. Does not know any rule, nor which flags an engine has.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from oomph.ledger.gate import Verdict
+from oomph.ledger.gate import Step, Verdict
 from oomph.ledger.settings import Value
 from oomph.units import Bounds
 
@@ -19,6 +19,7 @@ class Remedy:
     price: str  # what is lost, in words with numbers
     verdict: Verdict = Verdict.UNSURE  # of the whole forecast with it; unsure where there was none to pass it through
     spare: Bounds | None = None  # left over, with it, at the gate that fails without it
+    fails_at: Step | None = None  # the gate at which it is sure to fail instead
     act: str | None = None  # what to do, where no flag does it
     lever: str | None = None  # what is moved, and which way: max_num_seqs_down, kill_or_free_other_process
 
@@ -30,7 +31,7 @@ class Said:
     line: int  # from 1
     text: str  # without the prefixes of its logger
     rank: str = ""  # who says it; empty where it does not say
-    file: str = ""  # of the engine's source, where its logger names it: serving_chat.py
+    file: str = ""  # of the engine's source, where its logger names it: core.py:1142
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,19 +4,21 @@ Knows how to search. Does not know any flag: levers, their values and prices are
 forecast, or does not pass, is no remedy.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Final
 
+from oomph.diagnose.at_once import at_once
 from oomph.diagnose.finding import Remedy
+from oomph.diagnose.search import first
 from oomph.diagnose.trials import Rest, Trials, Tried, acting, at, earlier, later, no_worse, passes
+from oomph.diagnose.typed import typed, written
 from oomph.engines.vllm.levers.lever import Lever, Steps, Trial
 from oomph.engines.vllm.levers.startup import RELEASE, Change
 from oomph.engines.vllm.levers.table import LAST, LEVERS, MORE_GPUS, SEQUENCES, UPGRADE
-from oomph.ledger.gate import Step
+from oomph.ledger.gate import Step, Verdict
 from oomph.ledger.settings import Value
 
 MOST: Final = 6  # remedies of one finding: more is a table, not advice
@@ -29,16 +31,56 @@ _PAIN: Final = {lever.flag: place for place, lever in enumerate(LEVERS)}
 
 
 def remedies(trials: Trials, step: Step, newer: Tried | None) -> tuple[Remedy, ...]:
-    """What makes a gate pass, surest first, then by what it costs; `newer`: the newest release with fewer sequences."""
+    """What makes a gate pass, surest first, then by what it costs; `newer`: the newest release with fewer sequences.
+
+    What then fails at another gate for sure is only listed where nothing starts it.
+    """
     alone = tuple(_alone(trials, step))
+    for several in (_enough, _at_best, _with_more_gpus, _moving_on):
+        listed = [
+            tried
+            for tried in several(alone, trials, step, newer)
+            if no_worse(tried.forecast, trials.now, earlier(step))
+        ]
+        if listed:
+            return tuple(_remedy(tried, step) for tried in sorted(listed, key=_worth)[:MOST])
+    return ()
+
+
+def _enough(alone: Sequence[Tried], trials: Trials, step: Step, newer: Tried | None) -> list[Tried]:
+    """With which nothing else is likely to fail: single changes, and where they are no choice, several together."""
     enough = [tried for tried in alone if tried.enough]
     if newer is not None and _permits_more(newer, enough):
         enough.append(newer)
     if len(_without_more_gpus(enough)) < _CHOICE:
         together = _together([tried for tried in alone if not tried.enough], trials, step)
         enough += _without_more_gpus(together) if enough else together
-    listed = [tried for tried in enough or alone if no_worse(tried.forecast, trials.now, earlier(step))]
-    return tuple(_remedy(tried, step) for tried in sorted(listed, key=_worth)[:MOST])
+    return enough
+
+
+def _at_best(alone: Sequence[Tried], trials: Trials, step: Step, newer: Tried | None) -> list[Tried]:
+    """Everything at once; and single changes with which another gate may fail."""
+    del newer
+    utmost = at_once(trials, step)
+    may = [tried for tried in alone if tried.forecast.verdict is not Verdict.OVERFLOWS]
+    return may if utmost is None else [*may, _needed(utmost, trials, step)]
+
+
+def _with_more_gpus(alone: Sequence[Tried], trials: Trials, step: Step, newer: Tried | None) -> list[Tried]:
+    """More GPUs, with others that make the next gates pass."""
+    del newer
+    found: list[Tried] = []
+    for tried in alone:
+        if MORE_GPUS in tried.change:
+            further = at_once(Trials(trials.startup.but(tried.change), tried.forecast), step)
+            found += _followed(tried, trials, step, _MORE) if further is None else [_both(tried, further)]
+    return [_needed(each, trials, step) for each in found]
+
+
+def _moving_on(alone: Sequence[Tried], trials: Trials, step: Step, newer: Tried | None) -> list[Tried]:
+    """Single changes with which the next gate fails instead."""
+    del trials, step, newer
+    return list(alone)
 
 
 def _together(alone: Iterable[Tried], trials: Trials, step: Step) -> list[Tried]:
@@ -64,9 +106,10 @@ def _worth(tried: Tried) -> tuple[int, int, int]:
 
 def likely(trials: Trials, step: Step) -> Iterator[str]:
     """Where nothing is sure to make a gate pass: what is likely to, in words, the least painful first."""
-    for tried in islice(_alone(trials, step, least=Rest.LIKELY), _FOLLOWED):
+    enough = (tried for tried in _alone(trials, step, least=Rest.LIKELY) if tried.enough)
+    for tried in islice(enough, _FOLLOWED):
         ((flag, value),) = tried.change.items()
-        yield f"{_typed(flag, value)} is likely to be enough, but not sure ({tried.prices[flag]})"
+        yield f"{typed(flag, value)} is likely to be enough, but not sure ({tried.prices[flag]})"
 
 
 def upgraded(trials: Trials, step: Step) -> Tried | None:
@@ -94,18 +137,8 @@ def _alone(trials: Trials, step: Step, *, least: Rest = Rest.SURE) -> Iterator[T
     gate = at(trials.now, step)
     inert = () if gate is None else gate.inert
     for lever in LEVERS:
-        if lever.acts_at(acting(trials.now, step), trials.startup.release) and _written(lever.flag) not in inert:
+        if lever.acts_at(acting(trials.now, step), trials.startup.release) and written(lever.flag) not in inert:
             yield from moved(lever, trials, step, least=least)
-
-
-def _written(flag: str) -> str:
-    return "--" + flag.replace("_", "-")
-
-
-def _typed(flag: str, value: Value) -> str:
-    if value is None:
-        return f"no {_written(flag)}"
-    return _written(flag) if value is True else f"{_written(flag)} {value}"
 
 
 def moved(lever: Lever, trials: Trials, step: Step, *, least: Rest = Rest.SURE) -> Iterator[Tried]:
@@ -143,15 +176,6 @@ def _far(sure: Tried, likely: Tried, flag: str, *, times: int = _FAR) -> bool:
     """Whether being sure costs so many times what is likely to be enough."""
     one, other = sorted(_number(tried.change[flag]) for tried in (sure, likely))
     return 0 < times * one <= other
-
-
-def first(values: Sequence[Value], helps: Callable[[Value], bool], *, monotone: bool) -> tuple[Value] | None:
-    """The first value that helps; the last one is asked first, because most levers that do not help never do."""
-    if not values or (monotone and not helps(values[-1])):
-        return None
-    if monotone:
-        return (values[bisect_left(values, True, key=helps)],)  # noqa: FBT003 - what is searched for
-    return next(((value,) for value in values if helps(value)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,10 +256,11 @@ def _number(value: Value) -> float:
 
 
 def _remedy(tried: Tried, step: Step) -> Remedy:
-    gate = at(tried.forecast, step)
+    gate, then = at(tried.forecast, step), tried.forecast.stopped_at
     return Remedy(
         change=tried.change,
         price="; ".join(tried.prices.values()),
         verdict=tried.forecast.verdict,
         spare=None if gate is None else gate.spare,
+        fails_at=None if then is None or then.verdict is not Verdict.OVERFLOWS else then.step,
     )

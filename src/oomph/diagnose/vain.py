@@ -37,7 +37,7 @@ def _figures(changes: Sequence[Change], trials: Trials, gate: Gate) -> str:
     flags = {name for change in changes for name in change if name in trials.now.settings}
     present = [trials.now.settings[flag].value for flag in flags]
     tried = [value for change in changes for value in change.values()]
-    numbers = [f"{value:g}" for value in (*present, *tried) if _is_number(value)]
+    numbers = [f"{value:,}" for value in (*present, *tried) if _is_number(value)]
     if not present or len(numbers) <= len(tried):
         return ""
     return f": with {', '.join(numbers)} alike, {gate.needs.likely} are needed and {gate.has.likely} there"

@@ -187,7 +187,7 @@ def _piece(piece: Piece, picture: Picture, sheet: Sheet, y: int) -> Markup:
     look, paint = look_of(piece.what), None
     if piece.what is Part.MISSING:
         paint = f"fill:url(#o-missing-{sheet.width})"
-    elif not piece.sure and piece.what is not Part.POSSIBLE:
+    elif not piece.sure and isinstance(piece.what, Account):
         look += " o-likely"
     gap = min(1, (end - x) / 4)  # so that neighbours can be told apart without any colour
     return tag("rect", x=x, y=y, width=max(end - x - gap, 0.5), height=sheet.bar, class_=look, style=paint)
@@ -221,7 +221,7 @@ def _legend(picture: Picture, sheet: Sheet, y: int) -> tuple[list[Markup], int]:
     """What colours mean, as many to a line as there is room for; and where it ends."""
     shapes: list[Markup] = []
     x: float = 0
-    for look, words in _meanings(picture):
+    for look, words in meanings(picture):
         room = 18 + wide(words, 12) + 16
         if x and x + room > sheet.width:
             x, y = 0, y + 22
@@ -232,9 +232,9 @@ def _legend(picture: Picture, sheet: Sheet, y: int) -> tuple[list[Markup], int]:
     return shapes, y + 8
 
 
-def _meanings(picture: Picture) -> Iterator[tuple[str, str]]:
+def meanings(picture: Picture) -> Iterator[tuple[str, str]]:
+    """The look of every kind of piece that is drawn, and what it is."""
     shown = picture.shown
     yield from ((look_of(what), what) for what in shown if isinstance(what, Account))
-    if picture.doubtful:
-        yield f"{look_of(Account.WEIGHTS)} o-likely", "likely"
+    yield from ((f"{look_of(account)} o-likely", "likely") for account in picture.doubtful[:1])
     yield from ((look_of(what), what) for what in shown if isinstance(what, Part))

@@ -76,6 +76,15 @@ def page() -> str:
     )
 
 
+def quoted() -> str:
+    """Of lines of a log, and of what follows from them."""
+    return (
+        ".said{list-style:none;padding:0;margin:8px 0}.said li{display:grid;grid-template-columns:80px 1fr;gap:8px}"
+        ".said code{background:none;padding:0;font-size:13px}"
+        ".sum{font-weight:600;font-variant-numeric:tabular-nums}.deed{font-weight:600;color:var(--flag);margin:0}"
+    )
+
+
 _PHONE = (
     "main{padding:20px 16px}h1{font-size:24px}h2{font-size:18px;margin:32px 0 10px}"
     ".on-wide{display:none}.on-narrow{display:block}"

@@ -28,7 +28,7 @@ ORDER: Final = (
 _FARTHEST: Final = 1.5  # devices; what reaches farther is torn off, so that the device stays readable
 
 # Gates that look at the budget or into the pool: their two sides say nothing of where the bar ends.
-_BY_SHARE: Final = frozenset({Step.POOL_SIZE, Step.ONE_REQUEST})
+BY_SHARE: Final = frozenset({Step.POOL_SIZE, Step.ONE_REQUEST})
 
 
 class Part(StrEnum):
@@ -90,9 +90,10 @@ class Picture:
         return tuple(what for what in (*ORDER, *Part) if what in drawn)
 
     @property
-    def doubtful(self) -> bool:
-        """Whether some bar's end is only likely."""
-        return any(not piece.sure for row in self.rows for piece in row.pieces)
+    def doubtful(self) -> tuple[Account, ...]:
+        """What is somewhere drawn as only likely."""
+        drawn = {piece.what for row in self.rows for piece in row.pieces if not piece.sure}
+        return tuple(account for account in ORDER if account in drawn)
 
 
 def picture(forecast: Forecast) -> Picture:
@@ -107,6 +108,14 @@ def picture(forecast: Forecast) -> Picture:
         reach=reach,
         budget=_budget(forecast),
     )
+
+
+def snapshot(gate: Gate, device: Bytes) -> Picture:
+    """One moment of one device: a gate that stopped the engine."""
+    row = Row(step=gate.step, fate=Fate.STOPS, gate=gate, pieces=tuple(_pieces(gate, device)))
+    farthest = max((piece.end for piece in row.pieces), default=0)
+    reach = max(device, min(farthest, int(device * _FARTHEST)))
+    return Picture(rows=(_clipped(row, reach),), device=device, reach=reach)
 
 
 def _budget(forecast: Forecast) -> Bytes | None:
@@ -157,7 +166,7 @@ def _stack(gate: Gate, device: Bytes, short: int) -> Iterator[Piece]:
             yield Piece(what=account, begin=end, end=end + size.likely)
             end += size.likely
     if gate.step is Step.START_CHECK:
-        end = end or max(0, device - gate.has.likely)
+        end = max(end, device - gate.has.likely)
         yield Piece(what=Part.ASKED, begin=end, end=end + gate.needs.likely)
     elif short and end <= device:
         yield Piece(what=Part.MISSING, begin=end, end=end + short)
@@ -169,7 +178,7 @@ def _ends(gate: Gate, device: Bytes, likely: int) -> tuple[int, int]:
     Else as far apart as the pool's bounds: what other accounts take more, the pool gets less.
     """
     sides = Bounds(device) - gate.spare
-    if gate.step in _BY_SHARE or likely not in sides:
+    if gate.step in BY_SHARE or likely not in sides:
         pool = gate.ledger.of(Account.KV_POOL) or Bounds(0)
         return likely - pool.likely + pool.low, max(likely, min(likely - pool.likely + pool.high, device))
     return min(sides.low, likely), max(sides.high, likely)

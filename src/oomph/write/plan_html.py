@@ -9,15 +9,12 @@ from typing import Final
 from oomph.diagnose.finding import Finding, Remedy
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate
-from oomph.ledger.ledger import Account
 from oomph.write import sentences
-from oomph.write.drawing import Drawing, drawing, look_of
+from oomph.write.drawing import Drawing, drawing
 from oomph.write.look import drawn, page
 from oomph.write.markup import Markup, tag, together
 from oomph.write.picture import Fate, Picture, picture
-
-# Nothing may be fetched and nothing may run, whatever a name tries to smuggle in.
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+from oomph.write.table import POLICY, named, swatch, table
 
 
 def plan_html(forecast: Forecast, findings: tuple[Finding, ...] = ()) -> str:
@@ -25,7 +22,7 @@ def plan_html(forecast: Forecast, findings: tuple[Finding, ...] = ()) -> str:
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
         tag("meta", name="viewport", content="width=device-width,initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", sentences.answer(forecast)),
@@ -81,7 +78,8 @@ def _section(title: str, *inside: Markup) -> Markup:
 
 
 def _finding(finding: Finding, forecast: Forecast) -> Markup:
-    title = "What to do" if finding.remedies else "What is wrong"
+    starts = any(remedy.fails_at is None for remedy in finding.remedies)
+    title = "What to do" if starts else "What is wrong"
     cards = [_remedy(remedy, forecast) for remedy in finding.remedies]
     listed = (tag("ol", *cards, class_="cards"),) if cards else ()
     others = (tag("p", sentences.sentence(words)) for words in finding.beyond)
@@ -104,15 +102,11 @@ def _remedy(remedy: Remedy, forecast: Forecast) -> Markup:
 def _unhelpful(forecast: Forecast, findings: tuple[Finding, ...]) -> Iterator[Markup]:
     """Flags that are often advised, and why they change nothing there; then those of which nothing more is said."""
     known = [item for finding in findings for item in (finding.unhelpful or {}).items()]
-    items = [tag("li", _named(flag), Markup(" "), tag("span", why)) for flag, why in known]
+    items = [tag("li", named(flag), Markup(" "), tag("span", why)) for flag, why in known]
     if also := sentences.also_inert(forecast, findings):
         items.append(tag("li", *_spaced(tag("code", flag) for flag in also), tag("span", "changes nothing there")))
     if items:
         yield _section("What does not help", tag("ul", *items))
-
-
-def _named(what: str) -> Markup:
-    return tag("code", what) if sentences.typed(what) else tag("strong", f"{what}:")
 
 
 def _spaced(parts: Iterable[Markup]) -> Iterator[Markup]:
@@ -126,37 +120,19 @@ def _ledger(forecast: Forecast) -> Iterator[Markup]:
     if not ledger.entries:
         return
     rows = [
-        _line(_swatch(entry.account), str(entry.size.likely), sentences.ranged(entry.size), entry.basis, entry.because)
+        (swatch(entry.account), str(entry.size.likely), sentences.ranged(entry.size), entry.basis, entry.because)
         for entry in ledger
     ]
     total = ledger.total
-    foot = _line(Markup("together"), str(total.likely), sentences.together(ledger), ledger.basis, "")
+    foot = (Markup("together"), str(total.likely), sentences.together(forecast), ledger.basis, "")
     yield _section(
         f"On the device {when}",
         tag("p", sentences.whose(forecast), class_="faint"),
-        tag(
-            "table",
-            tag("thead", tag("tr", *(tag("th", name, scope="col") for name in _COLUMNS))),
-            tag("tbody", *rows),
-            tag("tfoot", foot),
-        ),
+        table(_COLUMNS, rows, foot),
     )
 
 
 _COLUMNS: Final = ("account", "likely", "between", "basis", "how we know")
-
-
-def _line(account: Markup, *words: str) -> Markup:
-    cells = (
-        tag("td", word, data_label=name) if word else tag("td", Markup(""))
-        for name, word in zip(_COLUMNS[1:], words, strict=True)
-    )
-    return tag("tr", tag("th", account, scope="row"), *cells)
-
-
-def _swatch(account: Account) -> Markup:
-    box = tag("rect", width=12, height=12, class_=look_of(account))
-    return together(tag("svg", box, viewBox="0 0 12 12", class_="swatch", aria_hidden="true"), account)
 
 
 def _facts(title: str, facts: Iterable[tuple[str, str]]) -> Iterator[Markup]:

@@ -129,4 +129,5 @@ def _remedy(remedy: Remedy) -> dict[str, object]:
         "price": remedy.price,
         "verdict": remedy.verdict,
         "spare": None if remedy.spare is None else _bounds(remedy.spare),
+        "fails_at": remedy.fails_at,
     }

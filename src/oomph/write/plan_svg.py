@@ -64,8 +64,8 @@ def _head(forecast: Forecast) -> tuple[list[Markup], int]:
 
 
 def _foot(forecast: Forecast, findings: tuple[Finding, ...], y: int) -> tuple[list[Markup], int]:
-    """The first remedy, and what the forecast says with it."""
-    remedies = [remedy for finding in findings for remedy in finding.remedies][:1]
+    """The first remedy that starts it, and what the forecast says with it."""
+    remedies = [remedy for finding in findings for remedy in finding.remedies if remedy.fails_at is None][:1]
     shapes = []
     for remedy in remedies:
         y += 30

@@ -5,9 +5,8 @@ and the edge chooses how that looks. Without any style it reads the same.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from oomph.diagnose.finding import Finding, Remedy
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate, Verdict
 from oomph.units import Bytes
@@ -15,6 +14,9 @@ from oomph.write import sentences
 from oomph.write.bars import bars, letter
 from oomph.write.picture import picture
 from oomph.write.span import Line, Span, Style, cells, joined, shortened, wrapped
+
+if TYPE_CHECKING:
+    from oomph.diagnose.finding import Finding, Remedy  # a plan that fits has none, and should not wait for them
 
 _NARROWEST: Final = 40
 _WIDEST: Final = 200
@@ -30,13 +32,13 @@ _STYLES: Final = {
 _GRADES: Final = {Verdict.FITS: "note", Verdict.OVERFLOWS: "error", Verdict.UNSURE: "warning"}
 
 
-def plan_text(forecast: Forecast, findings: tuple[Finding, ...] = (), *, width: int = 80, whole: bool = False) -> str:
+def plan_text(forecast: Forecast, findings: "tuple[Finding, ...]" = (), *, width: int = 80, whole: bool = False) -> str:
     """The words alone, for a pipe."""
     return "".join(f"{joined(line)}\n" for line in plan_lines(forecast, findings, width=width, whole=whole))
 
 
 def plan_lines(
-    forecast: Forecast, findings: tuple[Finding, ...] = (), *, width: int = 80, whole: bool = False
+    forecast: Forecast, findings: "tuple[Finding, ...]" = (), *, width: int = 80, whole: bool = False
 ) -> Iterator[Line]:
     """Answer first; with `whole`, every gate and every reason at the end."""
     width = min(max(width, _NARROWEST), _WIDEST)
@@ -99,7 +101,7 @@ def _ledger(forecast: Forecast, width: int) -> Iterator[Line]:
         sign = Span(letter(entry.account), entry.account)
         yield _row(sign, entry.account, entry.size.likely, (sentences.ranged(entry.size), entry.basis), width)
     if len(ledger.entries) > 1:
-        known = (sentences.together(ledger), ledger.basis)
+        known = (sentences.together(forecast), ledger.basis)
         yield _row(Span(" "), "together", ledger.total.likely, known, width)
 
 
@@ -112,7 +114,7 @@ def _row(sign: Span, name: str, likely: Bytes, known: tuple[str, str], width: in
     return tuple(line)
 
 
-def _finding(finding: Finding, forecast: Forecast, width: int, *, whole: bool) -> Iterator[Line]:
+def _finding(finding: "Finding", forecast: Forecast, width: int, *, whole: bool) -> Iterator[Line]:
     yield ()
     title = f"{_GRADES[forecast.verdict]}[{finding.code}] {finding.name}"
     yield (Span(shortened(title, width), Style.STRONG),)
@@ -121,18 +123,22 @@ def _finding(finding: Finding, forecast: Forecast, width: int, *, whole: bool) -
     remedies, vain = finding.remedies, tuple((finding.unhelpful or {}).items())
     for remedy in remedies if whole else remedies[:_REMEDIES]:
         yield from _remedy(remedy, forecast, width)
+    starts = any(remedy.fails_at is None for remedy in remedies)
     for words in finding.beyond:
-        yield from _labelled("or", words, width)
+        yield from _labelled("or" if starts else "note", words, width)
     for flag, why in vain if whole else vain[:_VAIN]:
         yield from _labelled("not", f"{flag}: {why}", width)
     if whole:
         yield from _evidence(finding, forecast, width)
-    elif len(remedies) > _REMEDIES or len(vain) > _VAIN:
-        left = max(0, len(remedies) - _REMEDIES), max(0, len(vain) - _VAIN)
-        yield from _labelled("more", f"{left[0]} more to do and {left[1]} not to: --all", width)
+    elif left := _left_out(len(remedies) - _REMEDIES, len(vain) - _VAIN):
+        yield from _labelled("more", f"{left}: --all", width)
 
 
-def _evidence(finding: Finding, forecast: Forecast, width: int) -> Iterator[Line]:
+def _left_out(to_do: int, not_to: int) -> str:
+    return ", ".join(f"{count} {what}" for count, what in ((to_do, "to do"), (not_to, "not to do")) if count > 0)
+
+
+def _evidence(finding: "Finding", forecast: Forecast, width: int) -> Iterator[Line]:
     """What was seen, unless it was said as the reason."""
     said = None if forecast.stopped_at is None else forecast.stopped_at.because
     for evidence in finding.evidence:
@@ -140,13 +146,14 @@ def _evidence(finding: Finding, forecast: Forecast, width: int) -> Iterator[Line
             yield from _labelled("seen", evidence, width)
 
 
-def _remedy(remedy: Remedy, forecast: Forecast, width: int) -> Iterator[Line]:
-    yield from _labelled("do", sentences.change(remedy, forecast.engine), width, style=Style.FLAG)
+def _remedy(remedy: "Remedy", forecast: Forecast, width: int) -> Iterator[Line]:
+    label = "do" if remedy.fails_at is None else "partly"
+    yield from _labelled(label, sentences.change(remedy, forecast.engine), width, style=Style.FLAG)
     yield from _labelled("price", remedy.price, width)
     yield from _labelled("then", sentences.result(remedy), width, style=_STYLES[remedy.verdict])
 
 
-def _inert(forecast: Forecast, findings: tuple[Finding, ...], width: int) -> Iterator[Line]:
+def _inert(forecast: Forecast, findings: "tuple[Finding, ...]", width: int) -> Iterator[Line]:
     """Flags that change nothing where it stops, and of which no finding has said so."""
     left = sentences.also_inert(forecast, findings)
     if left:

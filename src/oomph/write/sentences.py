@@ -1,19 +1,22 @@
 """What is said the same way on a terminal, on a page and in a picture: the answer, margins, flags, remedies, settings.
 
-Knows words. Does not know where they are put. Needs are rounded up, what is there is rounded down, all by `Bytes`.
+Knows words. Does not know where they are put. A size reads the same wherever it stands; what is left over is rounded
+down, and what is missing up, all by `Bytes`.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from oomph.diagnose.finding import Finding, Remedy
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate, Step, Verdict
 from oomph.ledger.ledger import Account, Entry, Ledger
 from oomph.ledger.settings import Setting, Value
 from oomph.units import Bounds, Bytes
-from oomph.write.picture import ORDER, Fate, Row
+from oomph.write.picture import BY_SHARE, ORDER, Fate, Row
+
+if TYPE_CHECKING:
+    from oomph.diagnose.finding import Finding, Remedy  # a plan that fits has none, and should not wait for them
 
 HAPPENS: Final = {
     Step.START_CHECK: "is the asked share free?",
@@ -30,9 +33,14 @@ HAPPENS: Final = {
 
 def subject(forecast: Forecast) -> str:
     """What is started, on what, with what."""
-    many = f"{forecast.count} × " if forecast.count > 1 else ""
-    engine, device = f"{forecast.engine} {forecast.release}", f"{many}{forecast.device.name}"
+    engine, device = f"{forecast.engine} {forecast.release}", _devices(forecast)
     return f"{engine} on {device}" if forecast.model is None else f"{forecast.model} on {device}, {engine}"
+
+
+def _devices(forecast: Forecast) -> str:
+    """Those that are alike counted together, in the order of their first rank."""
+    names = [device.name for device in forecast.devices] or [forecast.device.name] * forecast.count
+    return " + ".join(f"{count} × {name}" if count > 1 else name for name, count in Counter(names).items())
 
 
 def outcome(forecast: Forecast) -> str:
@@ -45,9 +53,16 @@ def outcome(forecast: Forecast) -> str:
         return f"passes {passed}; the other gates are not forecast"
     if stopped.verdict is Verdict.OVERFLOWS:
         return f"fails at {stopped.step}, {short(stopped)} short"
-    lean = "likely fits" if stopped.needs.likely <= stopped.has.likely else "likely falls short"
-    doubt = Bytes(stopped.spare.high - stopped.spare.low)
-    return f"cannot tell at {stopped.step}; it {lean}, but that hangs on {doubt} that nobody has measured"
+    worse = None if _likely_short(stopped) else next(filter(_likely_short, forecast.gates), None)
+    if worse is not None:
+        return f"cannot tell at {stopped.step}, where it likely fits; likely short at {worse.step}"
+    lean = "likely falls short" if _likely_short(stopped) else "likely fits"
+    known = f"what it needs and has is only known to within {stopped.spare.doubt}"
+    return f"cannot tell at {stopped.step}; it {lean}, but {known}"
+
+
+def _likely_short(gate: Gate) -> bool:
+    return gate.needs.likely > gate.has.likely
 
 
 def answer(forecast: Forecast) -> str:
@@ -77,18 +92,13 @@ def margin(row: Row) -> str:
     if gate is None or row.fate is Fate.NOT_REACHED:
         return str(row.fate)
     if gate.verdict is Verdict.UNSURE:
-        return "likely fits" if gate.needs.likely <= gate.has.likely else "likely short"
+        return "likely short" if _likely_short(gate) else "likely fits"
     return f"{short(gate)} short" if gate.verdict is Verdict.OVERFLOWS else f"{gate.spare.low.down} spare"
 
 
 def sides(gate: Gate) -> tuple[str, str]:
     """What it needs, and what it has."""
-    return _side(gate.needs, up=True), _side(gate.has, up=False)
-
-
-def _side(size: Bounds, *, up: bool) -> str:
-    low, likely, high = ((end.up if up else end.down) for end in (size.low, size.likely, size.high))
-    return likely if size.exact else f"{likely} ({low} to {high})"
+    return str(gate.needs), str(gate.has)
 
 
 def ranged(size: Bounds) -> str:
@@ -96,10 +106,18 @@ def ranged(size: Bounds) -> str:
     return "" if size.exact else f"{size.low} to {size.high}"
 
 
-def together(ledger: Ledger) -> str:
-    """Between what and what the whole is; not said where the pool is open, since it gets less when others take more."""
-    pool = ledger.of(Account.KV_POOL)
-    return ranged(ledger.total) if pool is None or pool.exact else ""
+def together(forecast: Forecast) -> str:
+    """Between what and what all that is shown of the ledger is together."""
+    gate, total = _shown(forecast), shown_ledger(forecast)[1].total
+    if gate is not None and gate.step not in _OTHER_SIDES:
+        ends = Bounds(forecast.device.total) - gate.spare
+        if total.likely in ends:  # doubts that do not add up end to end were added by the gate
+            return ranged(ends + (total.likely - ends.likely))
+    pool = shown_ledger(forecast)[1].of(Account.KV_POOL)
+    return ranged(total) if pool is None or pool.exact else "the pool takes the rest"
+
+
+_OTHER_SIDES: Final = BY_SHARE | {Step.START_CHECK}  # gates that do not compare all that is there with the device
 
 
 def shown_ledger(forecast: Forecast) -> tuple[str, Ledger]:
@@ -108,6 +126,14 @@ def shown_ledger(forecast: Forecast) -> tuple[str, Ledger]:
     if stopped is not None and stopped.ledger.entries:
         return f"at {stopped.step}", stopped.ledger
     return "once it serves", forecast.ledger
+
+
+def _shown(forecast: Forecast) -> Gate | None:
+    """The gate of which that is the ledger."""
+    stopped = forecast.stopped_at
+    if stopped is not None and stopped.ledger.entries:
+        return stopped
+    return next((gate for gate in forecast.gates if gate.step is Step.SERVING), None)
 
 
 def by_account(ledger: Ledger) -> Iterator[Entry]:
@@ -126,7 +152,7 @@ def whose(forecast: Forecast) -> str:
     return f"rank {forecast.rank} of {forecast.count}, {forecast.device.name}, {forecast.device.total}"
 
 
-def change(remedy: Remedy, engine: str) -> str:
+def change(remedy: "Remedy", engine: str) -> str:
     """As it is typed."""
     return " ".join(_typed(name, value, engine) for name, value in remedy.change.items())
 
@@ -151,8 +177,10 @@ def _quoted(value: Value) -> str:
     return quote(str(value))
 
 
-def result(remedy: Remedy) -> str:
+def result(remedy: "Remedy") -> str:
     """What the forecast says with it."""
+    if remedy.fails_at is not None:
+        return f"passes this gate, next it fails at {remedy.fails_at}"
     words = {Verdict.FITS: "it starts", Verdict.OVERFLOWS: "it still fails", Verdict.UNSURE: "it may start"}
     spare = remedy.spare
     if spare is None or spare.low < 0:
@@ -165,7 +193,7 @@ def typed(words: str) -> bool:
     return words.startswith("-") or "=" in words
 
 
-def also_inert(forecast: Forecast, findings: Iterable[Finding]) -> tuple[str, ...]:
+def also_inert(forecast: Forecast, findings: "Iterable[Finding]") -> tuple[str, ...]:
     """Flags that change nothing where it stops, and of which no finding has said so."""
     stopped = forecast.stopped_at
     said = {flag for finding in findings for flag in finding.unhelpful or {}}
@@ -185,7 +213,7 @@ def pool_facts(forecast: Forecast) -> Iterator[tuple[str, str]]:
     kv, stopped = forecast.kv, forecast.stopped_at
     never = stopped is not None and stopped.verdict is Verdict.OVERFLOWS
     if forecast.pool is not None and not never:
-        yield "size", _side(forecast.pool, up=False)
+        yield "size", str(forecast.pool)
     if kv is None:
         return
     if kv.blocks is not None and not never:
@@ -193,7 +221,7 @@ def pool_facts(forecast: Forecast) -> Iterator[tuple[str, str]]:
         yield "serves", f"{kv.concurrency or 0:.2f} requests of full length at once"
     yield "block", f"{kv.block_tokens:,} tokens, {kv.bytes_per_block}"
     if kv.need is not None:
-        yield "request", f"{kv.need.up} for one of full length"
+        yield "request", f"{kv.need} for one of full length"
 
 
 def groups(forecast: Forecast) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""One file, one rule. Codes are never reused."""
