@@ -6,8 +6,11 @@ Knows numbers only. Does not know what they are about.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from oomph.units import GIB, Bounds
+
+NEAR: Final = 0.005  # of what was measured: nobody's decision hangs on less
 
 
 def quantile(values: Iterable[float], share: float) -> float | None:
@@ -73,6 +76,7 @@ class Score:
     inside: float | None  # share of points within their bounds
     width: float | None  # median of the widths
     exact: float | None  # share of points that are off by nothing
+    near: float | None  # share of points that are off by next to nothing
 
 
 def score(points: Sequence[Point]) -> Score:
@@ -88,4 +92,5 @@ def score(points: Sequence[Point]) -> Score:
         inside=share(sum(point.inside for point in points), len(points)),
         width=median(point.width for point in points if point.width is not None),
         exact=share(sum(point.off == 0 for point in points), len(points)),
+        near=share(sum(abs(point.error) <= NEAR for point in points), len(points)),
     )

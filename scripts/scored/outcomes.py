@@ -76,6 +76,7 @@ class Verdicts:
     """The table of what was said and what was so."""
 
     count: int
+    decided: int  # those on which we were sure
     right: float | None  # of those on which we were sure
     unsure: float | None  # of all
     table: Mapping[tuple[Ending, Ending], int]  # by what was said, and how it ended
@@ -87,7 +88,25 @@ def verdicts(told: Iterable[Told]) -> Verdicts:
     decided = [each for each in every if each.said is not Ending.UNSURE]
     return Verdicts(
         count=len(every),
+        decided=len(decided),
         right=share(sum(each.right for each in decided), len(decided)),
         unsure=share(len(every) - len(decided), len(every)),
         table=Counter((each.said, each.ended) for each in every),
     )
+
+
+_WORDS: Final[Mapping[Ending, tuple[str, str]]] = {
+    Ending.SERVES: ("served", "served"),
+    Ending.REFUSED: ("was refused", "were refused"),
+    Ending.OOM: ("ran out of memory at start", "ran out of memory at start"),
+    Ending.RUNTIME_OOM: ("ran out of memory in service", "ran out of memory in service"),
+}
+
+
+def ended(found: Verdicts) -> str:
+    """How many there were of each ending, in words; none is said too: a figure says nothing of what it never met."""
+    counts = Counter[Ending]()
+    for (_, was), count in found.table.items():
+        counts[was] += count
+    parts = (f"{counts[each] or 'none'} {words[counts[each] > 1]}" for each, words in _WORDS.items())
+    return f"{found.count} verdicts: {', '.join(parts)}"

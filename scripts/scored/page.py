@@ -13,7 +13,7 @@ from scored.board import Board
 from scored.components import Component
 from scored.derived import derived
 from scored.goals import GOALS, headline
-from scored.outcomes import verdicts
+from scored.outcomes import ended, verdicts
 from scored.reasons import POOLS, RIVALS
 from scored.svg import Strip
 from scored.tables import percent
@@ -43,7 +43,10 @@ def _head(board: Board) -> Iterator[str]:
     determined = sum(row.record.determined for row in board.rows)
     yield "# How accurate the forecast is"
     yield ""
-    yield "Written by `scripts/score`; do not edit."
+    yield (
+        "Written by `scripts/score`; do not edit. How often failures are explained right: "
+        "[accuracy-explain.md](accuracy-explain.md)."
+    )
     yield ""
     yield (
         f"{len(board.rows)} public start-ups of vLLM, from logs in repositories and from issue threads, are forecast "
@@ -69,9 +72,23 @@ def _headline(board: Board) -> Iterator[str]:
         if found is not None and not goal.name.endswith(".records"):
             met = {True: "met", False: "**not met**", None: ""}[goal.met(found)]
             sign = "≥" if goal.more else "≤"
-            yield tables.row(
-                goal.words, "" if goal.goal is None else f"{sign} {goal.goal * 100:g} %", percent(found), met
-            )
+            shown = f"{percent(found)}{_of(goal.name, board)}"
+            yield tables.row(goal.words, "" if goal.goal is None else f"{sign} {goal.goal * 100:g} %", shown, met)
+    yield ""
+    yield f"The outcome rests on {ended(board.stock.verdicts)}."
+
+
+def _of(name: str, board: Board) -> str:
+    """Of how many a share of verdicts is."""
+    sure, every = board.stock.verdicts.decided, board.stock.verdicts.count
+    started = verdicts(board.stock.started)
+    counts = {
+        "outcome.right": sure,
+        "outcome.unsure": every,
+        "starts.right": started.decided,
+        "starts.unsure": started.count,
+    }
+    return f" of {counts[name]}" if name in counts else ""
 
 
 def _components(board: Board) -> Iterator[str]:
@@ -80,6 +97,8 @@ def _components(board: Board) -> Iterator[str]:
     yield "Errors are of the likely value; a relative error says little of what is near 0, so GiB stand beside it."
     yield ""
     yield from tables.components(board.stock)
+    yield ""
+    yield tables.weighed(board.stock)
 
 
 def _verdicts(board: Board) -> Iterator[str]:
@@ -191,9 +210,10 @@ def _how(board: Board) -> Iterator[str]:
     yield ""
     yield (
         "*Error*: the likely value against the measured one, as a share of that. *p90*: nine of ten errors are no "
-        "larger. *Inside*: the measured value lies between our low and our high. *Width*: high less low, of the "
-        "device's memory. *Tokens*: what our planner makes of the pool as it was printed, against the printed number "
-        "of tokens; a pool printed with two decimals stands for a range, and so do its tokens. A verdict counts as "
-        "right where we are sure and the start-up ended so, at a gate of that kind: refusals are start-check, "
-        "pool-size and one-request, out of memory at start are load, profile, graph-profile, capture and warm-up."
+        "larger. *Inside*: the measured value lies between our low and our high; weights have neither. *Width*: "
+        "high less low, of the device's memory. *Tokens*: what our planner makes of the pool as it was printed, "
+        "against the printed number of tokens; a pool printed with two decimals stands for a range, and so do its "
+        "tokens. A verdict counts as right where we are sure and the start-up ended so, at a gate of that kind: "
+        "refusals are start-check, pool-size and one-request, out of memory at start are load, profile, "
+        "graph-profile, capture and warm-up."
     )

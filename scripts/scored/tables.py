@@ -5,10 +5,10 @@ Knows how a line of a table is written. Does not know in which order tables stan
 
 from collections.abc import Callable, Iterator
 
-from oomph.units import GIB, Bounds
+from oomph.units import GIB, MIB, Bounds
 from scored.board import Board, Scope, grouped
 from scored.components import Component
-from scored.figures import Point, median, score
+from scored.figures import NEAR, Point, median, score
 from scored.outcomes import Ending, Verdicts
 from scored.reasons import KNOWN
 from scored.records import Record
@@ -42,15 +42,29 @@ def components(scope: Scope) -> Iterator[str]:
         if not found.count:
             continue
         counts = component is Component.TOKENS
+        without_bounds = component is Component.WEIGHTS
         yield row(
             component.value,
             str(found.count),
             percent(found.median),
             percent(found.p90),
             *(("", "") if counts else (_gib(found.median_gib), _gib(found.p90_gib))),
-            percent(found.inside),
+            f"{percent(found.near)} within {NEAR * 100:g} %" if without_bounds else percent(found.inside),
             "" if counts else percent(found.width),
         )
+
+
+def weighed(scope: Scope) -> str:
+    """What a figure without bounds is held against, and why it is seldom the same to the last digit."""
+    points = scope.points[Component.WEIGHTS]
+    same = sum(point.off == 0 for point in points)
+    small = sum(0 < abs(point.off) <= MIB for point in points)
+    return (
+        "Weights are a sum over tensors and have no bounds, so that nothing but the printed digits would lie inside; "
+        f"counted are those within {NEAR * 100:g} % of them. {same} of {len(points)} agree to the last printed digit, "
+        f"{small} more within 1 MiB. Most of these are printed with four decimals and lack 0.1 MiB: what seven "
+        "scalars of each attention layer take, since the allocator rounds each up to 512 B."
+    )
 
 
 def endings(found: Verdicts) -> Iterator[str]:

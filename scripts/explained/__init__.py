@@ -1,0 +1,1 @@
+"""How well logs of failures are explained: the parts of `scripts/score_explain`."""
