@@ -11,7 +11,7 @@ def sentence(template: str) -> Sentence:
 
 
 def test_figures_are_read_as_what_they_may_have_been() -> None:
-    said = sentence("took {size:gib2} GiB and {seconds:f6} s").read("INFO x.py:1] took 14.99 GiB and 3.140000 seconds")
+    said = sentence("took {size:gib2} GiB and {seconds:s6} s").read("INFO x.py:1] took 14.99 GiB and 3.140000 seconds")
 
     assert said is not None
     assert said["seconds"] == 3.14

@@ -227,3 +227,45 @@ def test_quoting_a_command_and_reading_it_gives_the_same(flags: list[str]) -> No
     words = ["vllm", "serve", "org/model", *flags]
 
     assert read_command([shlex.join(words)], R0191) == read_command(words, R0191)
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        ["&"],
+        [">", "log.txt", "2>&1", "&"],
+        [">log.txt", "2>", "errors.txt"],
+        ["&>", "log.txt", "&"],
+        [">>", "log.txt", "2>&1", "&", "disown"],
+        ["2>&1", "|", "tee", "-a", "log.txt"],
+        ["<", "/dev/null", "&&", "echo", "--done"],
+    ],
+)
+@pytest.mark.parametrize("start", ["vllm serve", "docker run --gpus all vllm/vllm-openai:v0.19.1", ""])
+def test_what_a_shell_would_do_with_the_command_is_left_out_and_told(start: str, behind: list[str]) -> None:
+    model = "--model" if start.startswith("docker") else ""
+    words = [*f"{start} {model} Qwen/Qwen3-8B --max-model-len 4096".split(), *behind]
+
+    command = read_command(words, R0191)
+
+    assert (command.model, dict(command.flags)) == ("Qwen/Qwen3-8B", {"max_model_len": 4096})
+    assert f"what a shell would do with the command was left out: {' '.join(behind)}" in command.notes
+
+
+def test_a_placeholder_in_pointed_brackets_is_no_redirection() -> None:
+    with pytest.raises(UsageError, match="<MODEL>"):
+        read_command(["vllm", "serve", "<MODEL>"], R0191)
+
+
+@pytest.mark.parametrize("text", ["0.13.0", "0.19.1", "0.32.0"])
+def test_keys_behind_a_level_are_refused_where_they_moved_and_the_new_way_is_told(text: str) -> None:
+    word = "-O.cudagraph_capture_sizes=[1,2,4]"
+
+    with pytest.raises(UsageError, match=re.escape("write -cc.cudagraph_capture_sizes=[1,2,4]")):
+        read_command(["vllm", "serve", "m", word], release(text))
+
+
+@pytest.mark.parametrize("word", ["-Odecode", "-O=4", "--optimization-level=O2", '-O{"level":3}'])
+def test_a_level_that_is_none_is_refused(word: str) -> None:
+    with pytest.raises(UsageError, match="a level of optimization is 0, 1, 2 or 3"):
+        read_command(["vllm", "serve", "m", word], R0191)

@@ -226,3 +226,41 @@ def test_what_a_real_vllm_printed_here_is_read(name: str, quantity: Quantity, fi
     assert told.model in {"./tiny", "./bigvocab"}
     assert reading is not None
     assert reading.value == figure
+
+
+def whole(path: Path, *, after: int = 0) -> list[tuple[int, str]]:
+    return list(read_log(str(path), hints=HINTS, first_hints=FIRST_HINTS, after=after, ends=True))
+
+
+def test_how_a_log_begins_and_ends_is_given_whatever_it_says(write: Write) -> None:
+    found = whole(write("first\n" + ACCESS * 10_000 + LINE + "\n" + ACCESS * 10_000 + "last"))
+
+    assert found[0] == (1, "first")
+    assert found[-1] == (20_003, "last")
+    assert (10_002, LINE) in found
+    assert len(found) < 12_000
+
+
+def test_lines_after_one_that_holds_a_hint_are_given_too(write: Write) -> None:
+    found = whole(write(ACCESS * 10_000 + f"{LINE}\none\ntwo\nthree\n" + ACCESS * 10_000), after=2)
+    middle = [line for line in found if 10_000 < line[0] <= 10_004]
+
+    assert middle == [(10_001, LINE), (10_002, "one"), (10_003, "two")]
+
+
+def test_a_block_in_which_most_lines_matter_is_given_whole(write: Write) -> None:
+    found = whole(write(ACCESS * 10_000 + f"{LINE}\n" * 8_000 + ACCESS * 10_000))
+
+    assert sum(text == LINE for _, text in found) == 8_000
+
+
+def test_a_log_of_the_journal_gives_its_messages(write: Write) -> None:
+    record = json.dumps({"MESSAGE": LINE, "PRIORITY": "6", "_PID": "12"})
+
+    assert whole(write(f"{record}\n")) == [(1, LINE)]
+
+
+def test_a_message_inside_another_record_is_found(write: Write) -> None:
+    record = json.dumps({"insertId": "x", "jsonPayload": {"message": LINE}, "timestamp": "2026-04-24T10:21:03Z"})
+
+    assert whole(write(f"{record}\n")) == [(1, LINE)]

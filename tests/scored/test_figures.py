@@ -80,3 +80,10 @@ def test_wider_bounds_never_hold_less(measured: float, narrow: float, more: floa
     wide = point(measured, measured + 1 - narrow - more, measured + 1, measured + 1 + narrow + more)
 
     assert wide.inside or not tight.inside
+
+
+def test_near_is_within_half_a_percent_of_what_rounds_to_the_printed_figure() -> None:
+    found = score([point(10.0, 10.054, 10.054, 10.054), point(10.0, 10.056, 10.056, 10.056)])
+
+    assert found.near == 0.5
+    assert found.inside == 0

@@ -3,7 +3,7 @@ import pytest
 from oomph.ledger.gate import Gate, Step, Verdict
 from oomph.units import Bounds
 from scored.foreseen import Foreseen
-from scored.outcomes import Ending, Told, ending, starts, verdicts
+from scored.outcomes import Ending, Told, ended, ending, starts, verdicts
 
 FITS = (Bounds(1), Bounds(2))
 OVERFLOWS = (Bounds(2), Bounds(1))
@@ -70,3 +70,21 @@ def test_what_is_not_sure_counts_neither_as_right_nor_as_wrong() -> None:
     assert found.right == pytest.approx(2 / 3)
     assert found.unsure == pytest.approx(1 / 4)
     assert found.table[Ending.SERVES, Ending.OOM] == 1
+
+
+def test_how_many_of_each_ending_there_were_is_said_and_so_is_none() -> None:
+    found = verdicts(
+        [
+            Told(id="x", said=said, ended=ended, step=None)
+            for said, ended in [
+                (Ending.SERVES, Ending.SERVES),
+                (Ending.UNSURE, Ending.SERVES),
+                (Ending.REFUSED, Ending.REFUSED),
+            ]
+        ]
+    )
+
+    assert ended(found) == (
+        "3 verdicts: 2 served, 1 was refused, none ran out of memory at start, none ran out of memory in service"
+    )
+    assert (found.count, found.decided) == (3, 2)

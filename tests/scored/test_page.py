@@ -1,3 +1,4 @@
+import re
 from itertools import takewhile
 from xml.etree import ElementTree as ET
 
@@ -53,3 +54,18 @@ def test_every_table_of_the_page_is_whole(text: str) -> None:
     for head in heads:
         table = takewhile(bool, lines[head - 1 :])
         assert {line.count("|") for line in table} == {lines[head].count("|")}
+
+
+def test_the_outcome_says_on_how_many_of_each_it_rests(text: str) -> None:
+    headline = text.partition("## The headline")[2].partition("## ")[0]
+
+    assert re.search(r"outcome: right, where we are sure \| ≥ 92 % \| [\d.]+ % of \d+ \|", headline)
+    assert re.search(r"\d+ verdicts: \d+ served, \d+ (was|were) refused, \w+ ran out of memory at start", headline)
+
+
+def test_weights_without_bounds_are_not_said_to_be_outside_of_them(text: str) -> None:
+    table = text.partition("## By component")[2].partition("## ")[0]
+    weights = next(line for line in table.splitlines() if line.startswith("| weights"))
+
+    assert re.search(r"\| [\d.]+ % within 0.5 % \|", weights)
+    assert re.search(r"\d+ of \d+ agree to the last printed digit", table)

@@ -17,6 +17,7 @@ MIDDLE = ("units.py", "errors.py", "ledger", "architectures", "engines", "fit", 
 TABLES = [
     SOURCE / "engines" / "vllm" / name
     for name in (
+        "believed.py",
         "compilation.py",
         "context.py",
         "facts.py",
@@ -29,6 +30,7 @@ TABLES = [
         "metrics.py",
         "pool/facts.py",
         "states.py",
+        "surroundings.py",
         "weights/adapters.py",
         "weights/kit.py",
         "weights/online.py",

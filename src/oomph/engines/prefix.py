@@ -13,13 +13,15 @@ _FOREIGN: Final = re.compile(
     | [A-Za-z0-9][\w./-]{0,80}[ \t]{0,40}\|[ \t]                                    # docker compose
     | \[?(?:pod|container)/[\w./-]{1,200}\]?[ \t]                                   # kubectl logs --prefix
     | \[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?
-      (?:Z|[ ]?[+-][0-9]{2}:?[0-9]{2})?(?:[ ](?:[DTPE]P[0-9]{1,4}|ATTN\w{1,9}))*\]?[ \t]+(?:std(?:out|err)[ ][FP][ ])?
+      (?:Z|[ ]?[+-][0-9]{2}:?[0-9]{2})?\]?[ \t]+(?:std(?:out|err)[ ][FP][ ])?     # a clock, that of a runtime
     | [A-Z][a-z]{2}[ ][ 0-9][0-9][ ][0-9]{2}:[0-9]{2}:[0-9]{2}[ ]\S{1,100}[ ][\w./@-]{1,80}(?:\[[0-9]{1,10}\])?:[ ]
     | \[[A-Z][a-z]{2}[ ][A-Z][a-z]{2}[ ]{1,2}[0-9]{1,2}[ ][0-9:]{8}[ ][0-9]{4}\][ ]       # dmesg -T
     | \[[ ]{0,8}[0-9]{1,10}\.[0-9]{1,6}\][ ]                                        # dmesg
     | (?:TRACE|DEBUG|INFO|WARN|ERROR)[ ]{1,4}PyProcess[ ]\S{1,80}:[ ]               # a model server of DJL
-    | HOST[ ](?=[EWID][ ])
-    | [EWID][ ](?=(?:ggml|llama|common|srv|sched|load|main)\w*)                     # llama.cpp's level
+    | \|[ \t]                                                                       # a group of exceptions
+    | [\w.-]{1,40}\[[0-9]{1,10}\]:[ ]                                              # a process in a journal
+    | (?:HOST|[0-9]{1,4}(?:\.[0-9]{2,3}){3})[ ](?=[EWID][ ])                        # llama.cpp's clock
+    | [EWID][ ](?=(?:ggml|llama|common|srv|sched|load|main|graph|slot)\w*)                     # llama.cpp's level
     )""",
     re.VERBOSE,
 )

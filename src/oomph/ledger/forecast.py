@@ -25,6 +25,7 @@ class Forecast:
     model: str | None
     device: Device  # the one that decides
     count: int
+    devices: tuple[Device, ...] = ()  # all of them, by rank; empty where they are as many like `device`
     settings: Settings
     gates: tuple[Gate, ...]
     skipped: Mapping[Step, str] = field(default_factory=dict)  # gates that are not met on this way up, and why

@@ -5,13 +5,18 @@ the way is told in notes.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oomph.engines.history import Release
 from oomph.engines.vllm.releases import HISTORY
 from oomph.errors import UsageError
 from oomph.ledger.settings import Flags
 from oomph.readers.command import Command
+
+if TYPE_CHECKING:
+    from oomph.readers.start import Start
 
 # ruff: noqa: PLC0415 - `oomph plan FOLDER` must not pay for the ways in which commands are written
 
@@ -44,8 +49,8 @@ def _started(words: Sequence[str], release: Release | None) -> Command:
         if len(words) == 1 and len(words[0].split()) > 1:
             from oomph.readers.script import read_script
 
-            start = read_script(words[0], notes=notes)
-        elif all(word.isascii() and "\r" not in word and not word.isspace() for word in words):
+            return read_started(read_script(words[0], notes=notes), release, notes)
+        if all(word.isascii() and "\r" not in word and not word.isspace() for word in words):
             start = find_start(words, notes=notes) or bare(words)
         else:
             from oomph.readers.script import read_odd_words
@@ -54,7 +59,18 @@ def _started(words: Sequence[str], release: Release | None) -> Command:
     except RecursionError:
         message = "commands within commands, too deep to be read (write the one that starts the engine)"
         raise UsageError(message) from None
-    return read_started(start, release, notes)
+    return read_started(_unshelled(start, notes), release, notes)
+
+
+def _unshelled(start: "Start", notes: list[str]) -> "Start":
+    """Without what stands behind the engine's words for a shell, which would have kept it to itself."""
+    from oomph.readers.words import for_shell
+
+    kept, left = for_shell(start.words)
+    if not left:
+        return start
+    notes.append(f"what a shell would do with the command was left out: {' '.join(left)}")
+    return replace(start, words=tuple(kept))
 
 
 def _exists(path: str) -> bool:

@@ -148,6 +148,9 @@ def _checked(flag: Flag, name: str, value: Value, release: Release) -> Value:
     if flag.name == "--gpu-memory-utilization" and isinstance(value, float) and not 0 < value <= 1:
         message = f"{name} {value:g}: a share of the device's memory, above 0 and at most 1"
         raise UsageError(message)
+    if flag.name == "--optimization-level" and value not in range(4):
+        message = f"{name} {value}: a level of optimization is 0, 1, 2 or 3"
+        raise UsageError(message)
     words = choice(flag, release)
     if words and str(value) not in words:
         from difflib import get_close_matches  # noqa: PLC0415 - only a slip needs it

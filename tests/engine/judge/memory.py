@@ -26,6 +26,24 @@ def request_memory(total, free, utilization):
         return {"requested": _initialized(gpu, Part(gpu_memory_utilization=utilization)).requested_memory}
 
 
+def snapshot(total, free, available, integrated):
+    """`{"total", "free"}` that the worker believes at its first look, of a driver that says these and a host that does.
+
+    available    what the host could give away, as psutil tells it
+    integrated   whether CUDA says that the device has no memory of its own; its capability is the room's
+    """
+    import psutil
+    from vllm.platforms import current_platform
+
+    gpu, (gpu_worker, worker_utils) = Device(total=total, initial_free=free), _engine()
+    host = mock.patch.object(psutil, "virtual_memory", return_value=Part(available=available))
+    shared = mock.patch.object(type(current_platform), "is_integrated_gpu", classmethod(lambda *_: integrated))
+    with gpu.in_place(), host, shared:
+        named = hasattr(worker_utils, "request_memory")  # 0.14
+        found = gpu_worker.MemorySnapshot(**({"device": torch.device("cuda:0")} if named else {}))
+    return {"total": found.total_memory, "free": found.free_memory}
+
+
 def available_memory(
     *,
     utilization,

@@ -26,6 +26,7 @@ _HERE = {
 _IN_A_ROOM = {
     "minimal_pool": "judge.profiling",
     "request_memory": "judge.memory",
+    "snapshot": "judge.memory",
     "available_memory": "judge.memory",
     "human_readable_int": "judge.arguments",
     "flags": "judge.arguments",

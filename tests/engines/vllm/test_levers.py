@@ -116,6 +116,16 @@ def test_a_given_pool_moves_both_ways_and_the_share_not_at_all() -> None:
     assert moves("higher_share", asked) == []
 
 
+def test_a_given_pool_can_be_left_to_the_engine() -> None:
+    asked = seed_a(kv_cache_memory_bytes=5 * GIB, max_num_seqs=8)
+    said = prices.no_given_pool(trial(asked, {"kv_cache_memory_bytes": None}))
+
+    assert moves("no_given_pool", asked) == [None]
+    assert moves("no_given_pool", seed_a()) == []
+    assert said.startswith("the pool is what the share leaves, about ")
+    assert said.endswith("; not the 5.00 GiB that are given")
+
+
 def test_a_share_between_hundredths_has_neighbours_on_both_sides() -> None:
     asked = seed_a(gpu_memory_utilization=0.905)
 
@@ -159,7 +169,7 @@ def test_an_old_card_keeps_keys_in_sixteen_bits() -> None:
         (
             "smaller_captures",
             {"max_cudagraph_capture_size": 64},
-            "steps of more than 64 tokens run without CUDA graphs",
+            "steps of more than 64 tokens run without CUDA graphs, and slower; so far only those of more than 512 do",
         ),
         (
             "smaller_captures",
@@ -212,6 +222,12 @@ def test_more_ranks_bring_their_devices_and_a_part_of_measured_weights() -> None
     assert model.weights.size.low == round(19_832_011_489 / 2)
     assert model.weights.size.high == pytest.approx(19_832_011_489 / 2 * 1.1, abs=2)
     assert "divided by 2" in model.weights.because
+
+
+def test_more_ranks_bring_devices_for_every_replica() -> None:
+    two = startup("dense", at="0.19.1", device="rtx-3090", data_parallel_size=2)
+
+    assert len(two.but({"tensor_parallel_size": 2}).devices) == 4
 
 
 def test_ranks_that_have_their_devices_bring_none() -> None:

@@ -22,7 +22,8 @@ FIGURES: dict[str, st.SearchStrategy[object]] = {
     **dict.fromkeys(("gib", "gib2", "gib4", "mib2", "raw_gib", "bytes"), SIZES),
     **dict.fromkeys(("whole", "count"), st.integers(0, 10**12)),
     "share": st.floats(0.01, 1.0),
-    **{f"f{decimals}": fixed(decimals) for decimals in (0, 1, 2, 4, 6)},
+    **{f"f{decimals}": fixed(decimals) for decimals in (1, 2, 4)},
+    **{f"s{decimals}": fixed(decimals) for decimals in (0, 2, 6)},
     **dict.fromkeys(("word", "words", "rest"), st.from_regex(r"[A-Za-z0-9_=]{1,20}", fullmatch=True)),
 }
 

@@ -22,13 +22,13 @@ def says(name: str, template: str, since: str, until: str | None = None) -> Sent
 
 LOADING: Final = (
     says("weights", "Loading model weights took {size:gib4} GB", "0.6.0", "0.8.0"),  # worker/model_runner.py
-    says("weights", "Model loading took {size:gib4} GB and {seconds:f6} s", "0.8.0", "0.8.3"),  # worker/model_runner.py
-    says("weights", "Model loading took {size:gib4} GiB and {seconds:f6} s", "0.8.3", "0.11.1"),  # worker/model_runner.py
-    says("weights", "Model loading took {size:gib4} GiB and {seconds:f6} s", "0.12.0", "0.14.0"),  # v1/worker/gpu/model_runner.py
-    says("weights", "Model loading took {size:gib4} GiB memory and {seconds:f6} s", "0.11.1", "0.14.0"),  # v1/worker/gpu_model_runner.py
-    says("weights", "Model loading took {size:gib} GiB memory and {seconds:f6} s", "0.14.0"),  # v1/worker/gpu_model_runner.py
-    says("weights", "Model loading took {size:gib} GiB and {seconds:f6} s", "0.14.0", "0.28.0"),  # v1/worker/gpu/model_runner.py
-    says("weights read", "Loading weights took {seconds:f2} seconds", "0.8.0"),  # model_executor/model_loader/loader.py
+    says("weights", "Model loading took {size:gib4} GB and {seconds:s6} s", "0.8.0", "0.8.3"),  # worker/model_runner.py
+    says("weights", "Model loading took {size:gib4} GiB and {seconds:s6} s", "0.8.3", "0.11.1"),  # worker/model_runner.py
+    says("weights", "Model loading took {size:gib4} GiB and {seconds:s6} s", "0.12.0", "0.14.0"),  # v1/worker/gpu/model_runner.py
+    says("weights", "Model loading took {size:gib4} GiB memory and {seconds:s6} s", "0.11.1", "0.14.0"),  # v1/worker/gpu_model_runner.py
+    says("weights", "Model loading took {size:gib} GiB memory and {seconds:s6} s", "0.14.0"),  # v1/worker/gpu_model_runner.py
+    says("weights", "Model loading took {size:gib} GiB and {seconds:s6} s", "0.14.0", "0.28.0"),  # v1/worker/gpu/model_runner.py
+    says("weights read", "Loading weights took {seconds:s2} seconds", "0.8.0"),  # model_executor/model_loader/loader.py
     says("draft shares embedding", "Detected MTP model. Sharing target model embedding weights", "0.11.1"),  # v1/spec_decode/eagle.py
     says("draft shares head", "Detected MTP model. Sharing target model lm_head weights", "0.11.1"),  # v1/spec_decode/eagle.py
     says("layers split unevenly", "Hidden layers were unevenly partitioned: {layers:rest}", "0.8.0", "0.8.4"),  # distributed/utils.py
@@ -64,8 +64,8 @@ GRAPHS: Final = (
     says("graphs charged", "CUDA graph memory profiling is enabled (default since v0.21.0). The current --gpu-memory-utilization={share:f4} is equivalent to --gpu-memory-utilization={without:f4} without", "0.20.0"),  # v1/worker/gpu_worker.py
     says("graphs not charged", "CUDA graph memory profiling is disabled (VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0)", "0.20.0"),  # v1/worker/gpu_worker.py
     says("graphs taken", "CUDA graph pool memory: {actual:gib} GiB (actual), {estimated:gib} GiB (estimated)", "0.18.0"),  # v1/worker/gpu_worker.py
-    says("graphs captured", "Graph capturing finished in {seconds:f0} secs.", "0.6.0", "0.6.4"),  # worker/model_runner.py
-    says("graphs captured", "Graph capturing finished in {seconds:f0} secs, took {size:gib2} GiB", "0.6.4"),  # worker/model_runner.py
+    says("graphs captured", "Graph capturing finished in {seconds:s0} secs.", "0.6.0", "0.6.4"),  # worker/model_runner.py
+    says("graphs captured", "Graph capturing finished in {seconds:s0} secs, took {size:gib2} GiB", "0.6.4"),  # worker/model_runner.py
     says("graphs begun", "Capturing CUDA graph shapes", "0.6.6", "0.11.0"),  # worker/model_runner.py
     says("graphs begun", "Capturing CUDA graphs ({kind:words}, {mode:word})", "0.10.1"),  # v1/worker/gpu_model_runner.py
     says("captures truncated", "Truncating max_cudagraph_capture_size to {largest:whole}", "0.11.1"),  # config/vllm.py
@@ -130,7 +130,7 @@ SERVING: Final = (
     says("length", "Using max model len {length:whole}", "0.9.2"),  # config.py
     says("step", "Chunked prefill is enabled with max_num_batched_tokens={tokens:whole}", "0.6.0"),  # config.py
     says("runner", "Using V2 Model Runner", "0.16.0"),  # v1/worker/gpu_worker.py
-    says("started", "init engine (profile, create kv cache, warmup model) took {seconds:f2} s", "0.6.5"),  # engine/llm_engine.py
+    says("started", "init engine (profile, create kv cache, warmup model) took {seconds:s2} s", "0.6.5"),  # engine/llm_engine.py
     says("slept", "Sleep mode freed {freed:gib2} GiB memory, {held:gib2} GiB memory is still in use.", "0.7.0", "0.14.0"),  # worker/worker.py
     says("slept", "Sleep mode freed {freed:gib} GiB memory, {held:gib} GiB memory is still in use.", "0.14.0"),  # v1/worker/gpu_worker.py
     says("preempted", "is preempted by {mode:word} mode because there is not enough KV cache space", "0.6.0", "0.11.0"),  # core/scheduler.py

@@ -45,6 +45,11 @@ def _number(decimals: int) -> Notation:
     return Notation(pattern=pattern, read=float, write=lambda number: f"{number:.{decimals}f}")
 
 
+def _seconds(decimals: int) -> Notation:
+    """A time; however finely it was written, it must not keep the size beside it from being read."""
+    return Notation(pattern=r"[0-9]{1,15}(?:\.[0-9]{1,20})?", read=float, write=lambda number: f"{number:.{decimals}f}")
+
+
 # Named for what the source writes: gib2 is `%.2f` of GiB, gib is `format_gib`, raw_gib an unrounded quotient.
 NOTATIONS: Final = {
     "gib": Notation(pattern=r"-?[0-9]{1,15}(?:\.[0-9]{1,2})?", read=rounded, write=format_gib),
@@ -64,11 +69,12 @@ NOTATIONS: Final = {
         write=lambda number: f"{number:,}",
     ),
     "share": Notation(pattern=r"[0-9](?:\.[0-9]{1,18})?(?:e-[0-9]{1,3})?", read=float, write=str),
-    "f0": _number(0),
     "f1": _number(1),
     "f2": _number(2),
     "f4": _number(4),
-    "f6": _number(6),
+    "s0": _seconds(0),
+    "s2": _seconds(2),
+    "s6": _seconds(6),
     "word": Notation(pattern=r"\S{1,200}", read=str, write=str),
     "words": Notation(pattern=r".{1,400}?", read=str, write=str),
     "rest": Notation(pattern=r".{0,100000}", read=str, write=str),

@@ -13,8 +13,9 @@ from oomph.engines import pytorch
 from oomph.engines.history import Release, release
 from oomph.engines.vllm.arguments import read_arguments
 from oomph.engines.vllm.hearing import MEANS, REVISED, heard
+from oomph.engines.vllm.lines import REFUSALS
 from oomph.engines.vllm.releases import HISTORY
-from oomph.engines.vllm.speaker import message, speaker
+from oomph.engines.vllm.speaker import parted
 from oomph.errors import UnknownRelease
 from oomph.ledger.observation import Figure, Line, Observation, Quantity, Reading
 from oomph.ledger.settings import Flags
@@ -31,6 +32,7 @@ _DEVICE: Final = re.compile(
 
 _ARGUMENTS: Final = re.compile(r"\{|Namespace\(")
 _BEGINNINGS: Final = frozenset({"server", "arguments", "engine"})
+_REFUSALS: Final = frozenset(sentence.name for sentence in REFUSALS)
 _ALONE: Final = frozenset({"", "APIServer"})  # of whom there is one; of others, each may begin by itself
 
 _Said: TypeAlias = tuple[str, Mapping[str, Figure]]
@@ -46,7 +48,8 @@ def transcript(lines: Iterable[tuple[int, str]]) -> tuple[Observation, ...]:
     """Every start-up in a log, in their order; lines are (number, text) and may be left out."""
     heard_so_far = Transcript()
     for number, text in lines:
-        heard_so_far.hear(number, speaker(text), message(text))
+        line = parted(text)
+        heard_so_far.hear(number, line.who, line.words)
     return heard_so_far.observations()
 
 
@@ -75,6 +78,7 @@ class _StartUp:
     by: dict[tuple[str, Quantity], str] = field(default_factory=dict)  # the sentence that said it
     lines: list[Line] = field(default_factory=list)
     measured: bool = False  # a size was said
+    refused: bool = False  # it said that it does not start
     count: dict[tuple[str, str], int] = field(default_factory=dict)
     enough: dict[str, set[str]] = field(default_factory=dict)  # sentences that each speaker has said often enough
     failures: dict[str, _Failure] = field(default_factory=dict)
@@ -82,7 +86,7 @@ class _StartUp:
     def ends_with(self, who: str, said: _Said) -> bool:
         """Whether this can only be of the next start-up: something was measured, and now it begins again."""
         name, figures = said
-        if name not in _BEGINNINGS or not (self.measured or self.failures):
+        if name not in _BEGINNINGS or not (self.measured or self.failures or self.refused):
             return False
         if name == "arguments" and not _ARGUMENTS.match(str(figures["arguments"])):
             return False
@@ -91,6 +95,7 @@ class _StartUp:
     def hear(self, number: int, who: str, text: str, what: Iterable[_Said]) -> None:
         """Take what a line says."""
         for name, figures in what:
+            self.refused = self.refused or name in _REFUSALS
             if self._once_more(who, name):
                 self.lines.append(_line(name, who, number, text, figures))
                 self._start(name, figures, text)

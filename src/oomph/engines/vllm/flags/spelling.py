@@ -96,13 +96,22 @@ def _levels_and_keys(words: _Words) -> Iterator[str]:
     yield from _levels_as("--optimization-level")(moved)
 
 
+def _levels_alone(words: _Words) -> Iterator[str]:
+    """Levels only: a key behind `-O` is taken for one, and then refused."""
+    for word in words:
+        if word.startswith("-O."):
+            message = f"{word[:60]}: -O takes only a level, 0 to 3 (write -cc{word[2:]})"
+            raise UsageError(message)
+    yield from _levels_as("--optimization-level")(words)
+
+
 _levels: Final[Since[Callable[[_Words], Iterator[str]]]] = Since(
     {
         "0.6.0": _as_they_are,  # utils.py
         "0.9.2": _levels_as("-O.level"),  # utils/__init__.py
         "0.11.1": _levels_as("-O.mode"),  # utils/argparse_utils.py
         "0.12.0": _levels_and_keys,  # utils/argparse_utils.py
-        "0.13.0": _levels_as("--optimization-level"),  # utils/argparse_utils.py
+        "0.13.0": _levels_alone,  # utils/argparse_utils.py
     }
 )
 

@@ -56,8 +56,8 @@ def shorter_requests(trial: Trial) -> str:
 def smaller_captures(trial: Trial) -> str:
     """Of speed in large batches."""
     largest = trial.value[-1] if isinstance(trial.value, tuple) else trial.value
-    above = _many(largest, "token")
-    return f"steps of more than {above} run without CUDA graphs, and slower; now those of more than {_most(trial)}"
+    slower = f"steps of more than {_many(largest, 'token')} run without CUDA graphs, and slower"
+    return f"{slower}; so far only those of more than {_most(trial)} do"
 
 
 def no_graphs(trial: Trial) -> str:
@@ -78,6 +78,14 @@ def given_pool(trial: Trial) -> str:
     tokens = "" if kv is None or kv.tokens is None else f" ({kv.tokens:,} tokens)"
     size = Bytes(trial.value) if isinstance(trial.value, int) else trial.value
     return f"the pool is fixed at {size}{blocks}{tokens}; vLLM no longer checks that the rest fits beside it"
+
+
+def no_given_pool(trial: Trial) -> str:
+    """Of what was wished for."""
+    was, kv = trial.startup.flags.positive("kv_cache_memory_bytes"), trial.after.kv
+    tokens = "" if kv is None or kv.tokens is None else f", {kv.tokens:,} tokens"
+    left = "" if trial.after.pool is None else f", about {trial.after.pool.likely}{tokens}"
+    return f"the pool is what the share leaves{left}; not the {Bytes(was or 0)} that are given"
 
 
 def narrow_keys(trial: Trial) -> str:

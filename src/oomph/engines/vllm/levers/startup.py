@@ -12,6 +12,7 @@ from oomph.engines.vllm.forecast import forecast
 from oomph.engines.vllm.formulas.batches import Usage
 from oomph.engines.vllm.model import Model
 from oomph.engines.vllm.releases import HISTORY
+from oomph.engines.vllm.weights.world import gpus
 from oomph.ledger.device import Device
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.ledger import Basis, Entry
@@ -62,7 +63,7 @@ class Startup:
     def but(self, change: Change) -> "Startup":
         """The same with this changed, on as many devices as it then needs."""
         flags = Flags({**self.flags, **{name: value for name, value in change.items() if name != RELEASE}})
-        missing = max(0, ranks(flags) - len(self.devices))
+        missing = max(0, gpus(flags) - len(self.devices))
         return replace(
             self,
             flags=flags,

@@ -39,8 +39,9 @@ _OF_CAPTURES: Final[Since[Steps]] = Since(
     }
 )
 
+HOST: Final = "cpu_offload_gb"
 MORE_GPUS: Final = "tensor_parallel_size"
-LAST: Final = ("cpu_offload_gb", MORE_GPUS)  # what costs most of the speed, and what costs money
+LAST: Final = (HOST, MORE_GPUS)  # what costs most of the speed, and what costs money
 
 SEQUENCES: Final = Lever(
     flag="max_num_seqs",
@@ -121,6 +122,18 @@ LEVERS: Final = (
         against=_AFTER,
     ),
     Lever(
+        flag="kv_cache_memory_bytes",
+        values=values.no_given_pool,
+        price=prices.no_given_pool,
+        acts=Since(
+            {
+                "0.6.0": _NONE,  # engine/arg_utils.py
+                "0.10.2": _POOL | _AFTER,  # v1/worker/gpu_worker.py
+            }
+        ),
+        monotone=False,
+    ),
+    Lever(
         flag="max_num_batched_tokens",
         values=values.fewer_step_tokens,
         price=prices.fewer_step_tokens,
@@ -195,7 +208,7 @@ LEVERS: Final = (
     ),
     UPGRADE,
     Lever(
-        flag="cpu_offload_gb",
+        flag=HOST,
         values=values.with_host,
         price=prices.with_host,
         acts=Since({"0.6.0": _LOADED}),  # model_executor/models/utils.py

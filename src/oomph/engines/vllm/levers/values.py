@@ -22,6 +22,7 @@ STEP_TOKENS: Final = 256  # in which the tokens of a step, and of the longest re
 POOL_STEP: Final = 256 * MIB
 _LEAST_SHARE: Final = 5  # percent
 _OFFLOADED: Final = 4  # GiB: a step in which weights are left with the host
+_HOST: Final = 512  # GiB: more memory than this few hosts can spare for all ranks together
 _MOST_GPUS: Final = 8  # that people have in one machine
 _ROUNDS_WEIGHTS: Final = 8  # the first major number whose kernels take weights of eight bits
 _EIGHT_BITS: Final = Capability(major=8, minor=9)  # the first whose kernels read keys and values of eight bits
@@ -114,6 +115,12 @@ def larger_pool(startup: Startup, now: Forecast) -> Sequence[Value]:
     return range((given // POOL_STEP + 1) * POOL_STEP, int(now.device.total), POOL_STEP)
 
 
+def no_given_pool(startup: Startup, now: Forecast) -> Sequence[Value]:
+    """As large as the share permits, instead of the size that is given."""
+    del now
+    return () if _given(startup) is None else (None,)
+
+
 def _given(startup: Startup) -> int | None:
     return startup.flags.positive("kv_cache_memory_bytes")
 
@@ -184,8 +191,9 @@ def narrow_weights(startup: Startup, now: Forecast) -> Sequence[Value]:
 
 
 def with_host(startup: Startup, now: Forecast) -> Sequence[Value]:
-    """Some GiB more of the weights with the host, up to all of them."""
+    """Some GiB more of the weights with the host, up to all of them, or to what a host can have."""
     weights = now.ledger.of(Account.WEIGHTS)
     if startup.model is None or weights is None or startup.flags.get("cpu_offload_gb"):
         return ()
-    return range(_OFFLOADED, int(weights.high // GIB) + 1, _OFFLOADED)
+    most = min(int(weights.high // GIB), _HOST // len(startup.devices))
+    return range(_OFFLOADED, most + 1, _OFFLOADED)
