@@ -8,7 +8,8 @@ from oomph.diagnose.machine.holders import Kind, holders, unexplained
 from oomph.diagnose.machine.judgement import Judgement, judge
 from oomph.engines.history import Release, release
 from oomph.ledger.device import Capability
-from oomph.ledger.probe import Host, Probe, Process, Seen, Slice
+from oomph.ledger.gate import Verdict
+from oomph.ledger.probe import Ancestor, Host, Probe, Process, Seen, Slice
 from oomph.ledger.visible import visible
 from oomph.units import GIB, MIB, Bytes
 from oomph.write.judgement_json import judged_json
@@ -67,6 +68,25 @@ def test_a_worker_of_an_orphan_is_an_orphan() -> None:
 
 
 @pytest.mark.parametrize(
+    ("core", "above", "expected"),
+    [
+        ("VLLM::EngineCore", Ancestor(pid=1, name="systemd"), Kind.ORPHAN),
+        ("VLLM::EngineCor", Ancestor(pid=1, name="bash"), Kind.ORPHAN),
+        ("VLLM::EngineCore", Ancestor(pid=650, name="vllm"), Kind.ENGINE),
+        ("VLLM::EngineCore", Ancestor(pid=1, name="vllm"), Kind.ENGINE),
+        ("VLLM::APIServer", Ancestor(pid=1, name="systemd"), Kind.ENGINE),  # a service: its server lives
+    ],
+)
+def test_a_worker_on_a_card_without_its_core_is_an_orphan_where_the_core_is(
+    core: str, above: Ancestor, expected: Kind
+) -> None:
+    chain = (Ancestor(pid=700, name=core), above)
+    worker = Process(pid=701, name="VLLM::Worker_TP1", parent=700, parent_name=core, ancestors=chain)
+
+    assert kind(worker) is expected
+
+
+@pytest.mark.parametrize(
     ("process", "expected"),
     [
         (Process(pid=1, name="python", own_namespace=True), Kind.TENANT),
@@ -116,6 +136,7 @@ def test_a_clean_card_has_no_remark() -> None:
         (machine_of(host=Host(total=Bytes(64 * GIB), limit=Bytes(16 * GIB))), "little-host-memory"),
         (machine_of(host=Host(wsl=True)), "expandable-segments"),
         (machine_of(gpu(), gpu(1, name="NVIDIA L4")), "visible-devices"),
+        (machine_of(gpu(used=Bytes(9 * GIB))), "sums-disagree"),
     ],
 )
 def test_what_is_odd_is_remarked(probe: Probe, remark: str) -> None:
@@ -127,6 +148,39 @@ def test_a_driver_that_knows_nothing_of_the_clamp_is_named_as_the_one_who_is_bel
     found = judge(machine_of(gpu(seen=seen), CUDA_DEVICE_MEMORY_LIMIT="12g"), LAST)
 
     assert "allows 12.00 GiB, but the driver says 23.00 GiB: vLLM believes the driver" in words(found)
+
+
+def test_where_less_can_be_had_the_share_that_fits_is_named() -> None:
+    """8 GiB less a context of 640 MiB is 7552 MiB, of 24139 MiB: 0.31 (7483.09) and not 0.32 (7724.48)."""
+    assert "--gpu-memory-utilization 0.31," in words(judge(machine_of(gpu(limit=Bytes(8 * GIB))), LAST))
+
+
+def test_another_device_is_advised_only_where_there_is_one() -> None:
+    held = gpu(processes=(replace(ENGINE, parent=5, parent_name="python3"),))
+
+    assert "another device" not in words(judge(machine_of(held), LAST))
+    assert "another device" not in words(judge(machine_of(held, gpu(1, error="GPU is lost")), LAST))
+    assert "another device" in words(judge(machine_of(held, gpu(1)), LAST))
+
+
+def test_where_cards_differ_it_is_said_how_to_order_them() -> None:
+    assert "CUDA_DEVICE_ORDER=PCI_BUS_ID" in {
+        remark.do for remark in judge(machine_of(gpu(), gpu(1, name="NVIDIA L4")), LAST).remarks
+    }
+
+
+def test_a_slice_by_its_old_name_is_unsure_unless_the_card_has_but_one() -> None:
+    parts = tuple(Slice(uuid=f"MIG-{end}", total=Bytes(9 * GIB), free=Bytes(9 * GIB)) for end in "ab")
+    one, two = (
+        judge(machine_of(gpu(mig=True, slices=held), CUDA_VISIBLE_DEVICES="MIG-GPU-00000000-1a2b/7/0"), LAST)
+        for held in (parts[:1], parts)
+    )
+
+    assert [each.check and each.check.verdict for each in (*one.devices, *two.devices)] == [
+        Verdict.FITS,
+        Verdict.UNSURE,
+    ]
+    assert "was not resolved" in words(two)
 
 
 def test_dropping_caches_helps_only_where_the_driver_is_asked() -> None:

@@ -65,6 +65,22 @@ def test_seed_003_shows_the_clamp_and_fails_in_the_graph_profile_whatever_the_sh
     assert any("NVML says 23.57 GiB" in warning for warning in first["warnings"])
 
 
+@pytest.mark.parametrize(
+    ("scenario", "really"), [("device_limit", "only 16.00 GiB can"), ("hami_driver_smaller", "only 9.57 GiB can")]
+)
+def test_where_less_can_be_had_than_is_believed_the_plan_agrees_with_the_probe(
+    scenario: str, really: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = probe_of(machine(scenario, tmp_path), tmp_path, "--release", "0.32.0")
+    told = json.loads(Path(file).read_text())["judgement"]["devices"][0]
+    answer = plan(capsys, file, "--release", "0.32.0", "--weights", "6GiB", *SERVE)
+    gate = next(gate for gate in answer["gates"] if gate["name"] == "start-check")
+
+    assert gate["has"] == told["believed"]["free"]
+    assert answer["gate"] != "start-check"
+    assert any(really in warning for warning in answer["warnings"])
+
+
 def test_without_a_gpu_named_this_machine_is_planned_for(tmp_path: Path) -> None:
     there = machine("clean_24gb", tmp_path)
     done = there.run("-m", "oomph", "plan", "--json", "--weights", "6GiB", "--release", "0.32.0", str(QWEN))

@@ -38,7 +38,7 @@ EXPECTED: dict[str, tuple[int, list[tuple[str, float, str]]]] = {
     "hami_driver_smaller": (0, [(FITS, 0.94, "HAMi's limit")]),
     "hami_nvml_smaller": (0, [(FITS, 0.94, "HAMi's limit")]),
     "jetson": (3, []),
-    "lost_gpu": (0, [(FITS, 0.99, "NVML")]),
+    "lost_gpu": (3, [(FITS, 0.99, "NVML")]),
     "mig_1g": (1, [(OVERFLOWS, 0.23, "NVML")]),
     "mig_3g": (0, [(FITS, 0.96, "NVML")]),
     "mps_limit": (1, [(OVERFLOWS, 0.43, "NVML")]),
@@ -117,9 +117,27 @@ def test_both_ways_in_which_hami_and_the_driver_disagree_are_named_once_the_driv
 
 
 def test_old_releases_do_not_ask_before_they_load(tmp_path: Path) -> None:
-    answer = judged("orphan_engine", tmp_path, "--release", "0.9.0", status=0)
+    answer = judged("orphan_engine", tmp_path, "--release", "0.9.0", status=3)
+    check = answer["judgement"]["devices"][0]["start_check"]
+    said = machine("orphan_engine", tmp_path / "words").run("-m", "oomph", "probe", "--release", "0.9.0").stdout
 
-    assert answer["judgement"]["devices"][0]["start_check"]["verdict"] is None
+    assert (check["verdict"], check["largest"]) == (None, None)
+    assert "has no start check" in " ".join(said.split())
+    assert "surely passes" not in " ".join(said.split())
+
+
+def test_a_lost_card_that_is_hidden_leaves_the_others_sure(tmp_path: Path) -> None:
+    answer = judged("lost_gpu", tmp_path, "--release", "0.32.0", status=0, CUDA_VISIBLE_DEVICES="0")
+
+    assert answer["judgement"]["visible"]["indices"] == [0]
+
+
+def test_a_clamp_that_was_not_seen_at_work_is_unsure_and_said_so_first(tmp_path: Path) -> None:
+    words = ("-m", "oomph", "probe", "--release", "0.32.0")
+    done = machine("clean_24gb", tmp_path).run(*words, CUDA_DEVICE_MEMORY_LIMIT_0="12g")
+
+    assert done.returncode == 3
+    assert "unsure whether vLLM 0.32.0 passes" in " ".join(done.stdout.split("\n\n")[0].split())
 
 
 @pytest.mark.parametrize(
@@ -171,8 +189,8 @@ def test_watching_redraws_until_it_is_interrupted(tmp_path: Path) -> None:
     assert (watching.returncode, said) == (1, "")
 
 
-@pytest.mark.parametrize("pause", ["0", "-1", "nan", "0.01"])
-def test_watching_without_a_pause_is_refused(pause: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pause", ["0", "-1", "nan", "0.01", "inf", "1e12"])
+def test_watching_without_a_pause_or_without_an_end_to_it_is_refused(pause: str, tmp_path: Path) -> None:
     done = machine("clean_24gb", tmp_path).run("-m", "oomph", "probe", f"--watch={pause}")
 
     assert (done.returncode, done.stdout) == (2, "")

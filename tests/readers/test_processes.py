@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oomph.ledger.probe import Process
+from oomph.ledger.probe import Ancestor, Process
 from oomph.readers.printable import printable
 from oomph.readers.processes import described, without_secrets
 from oomph.readers.variables import read_variables
@@ -32,8 +32,31 @@ def test_a_title_that_the_kernel_cut_is_completed_and_the_parent_named(tmp_path:
         holds=Bytes(3),
         parent=5,
         parent_name="vllm",
+        ancestors=(Ancestor(pid=5, name="vllm"),),
         own_namespace=True,
     )
+
+
+def test_ancestors_are_named_up_to_the_first_process_and_a_circle_of_them_ends(tmp_path: Path) -> None:
+    root = tree(
+        tmp_path,
+        {
+            "proc/9/comm": "VLLM::Worker_TP\n",
+            "proc/9/stat": "9 (VLLM) S 7 9\n",
+            "proc/7/comm": "VLLM::EngineCor\n",
+            "proc/7/stat": "7 (VLLM) S 1 7\n",
+            "proc/1/comm": "systemd\n",
+            "proc/1/stat": "1 (systemd) S 0 1\n",
+            "proc/3/comm": "odd\n",
+            "proc/3/stat": "3 (odd) S 3 3\n",
+        },
+    )
+
+    assert described(Process(pid=9), root).ancestors == (
+        Ancestor(pid=7, name="VLLM::EngineCor"),
+        Ancestor(pid=1, name="systemd"),
+    )
+    assert len(described(Process(pid=3), root).ancestors) == 8
 
 
 def test_a_number_of_another_namespace_means_nobody_here(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from oomph.diagnose.case import Platform
-from oomph.diagnose.machine.judgement import Judgement, judge
+from oomph.diagnose.machine.judgement import Judged, Judgement, judge
 from oomph.engines.history import Release
 from oomph.engines.vllm.probed import devices_of
 from oomph.engines.vllm.releases import HISTORY
 from oomph.engines.vllm.weights.world import gpus
 from oomph.errors import UsageError
+from oomph.ledger.claims import apart
 from oomph.ledger.device import Device
 from oomph.ledger.probe import Maker, Probe
 from oomph.ledger.settings import Flags
@@ -76,9 +77,23 @@ def _with_command(machine: Probe, flags: Flags) -> Probe:
 
 def _words(found: Judgement, wanted: int) -> Iterator[str]:
     for each in found.devices[:wanted]:
+        yield from _short(each)
         for remark in each.remarks:
             do = "" if remark.do is None else f" (do: {remark.do})"
             yield f"cuda:{each.place.ordinal}: {remark.words}{do}"
     for remark in found.remarks:
         do = "" if remark.do is None else f" (do: {remark.do})"
         yield f"{remark.words}{do}"
+
+
+def _short(each: Judged) -> Iterator[str]:
+    """A forecast takes what the engine will find; where less can be had, its verdict must not be read as a promise."""
+    known, where = each.believed, f"cuda:{each.place.ordinal}"
+    if known is not None and known.really < known.now.low and apart(known.really, known.now.low):
+        yield (
+            f"{where}: only {known.really} can really be had, while this forecast counts with the {known.now.low} that "
+            f"the engine will find: the start check is as it says, but a later step that needs more than "
+            f"{known.really} fails, whatever the verdict here"
+        )
+    if each.check is not None and each.check.doubt is not None:
+        yield f"{where}: {each.check.doubt}: the verdict here holds only if it is as taken"

@@ -15,6 +15,7 @@ from oomph.ledger.probe import Probe
 
 _YES, _NO, _UNSURE = 0, 1, 3
 _OFTEN: Final = 0.2  # seconds: below that, watching would be work for the machine that is watched
+_RARELY: Final = 86_400.0  # seconds: above that nobody watches
 _CLEAR: Final = "\x1b[H\x1b[2J"
 
 
@@ -36,7 +37,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         const=2.0,
         help="look again and again until interrupted; every 2 seconds unless told",
     )
-    parser.epilog = "exit status: 0 every device passes the start check at the default share, 1 one does not, 3 unsure"
+    parser.epilog = (
+        "exit status: 0 every device passes the start check at the default share, 1 one does not, 3 unsure or not known"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _watch(arguments: argparse.Namespace) -> int:
     pause = arguments.watch
-    if arguments.device is not None or not pause >= _OFTEN:
-        message = f"--watch looks at this machine, every {_OFTEN:g} seconds at the most"
+    if arguments.device is not None or not _OFTEN <= pause <= _RARELY:
+        message = f"--watch looks at this machine, every {_OFTEN:g} seconds at the most and once a day at the least"
         raise UsageError(message)
     status = _YES
     try:
@@ -99,7 +102,8 @@ def _release(arguments: argparse.Namespace) -> Release:
 
 
 def _status(judged: Judgement) -> int:
+    """No where one device says so; yes only where every device surely says so, and none was lost."""
     verdicts = {None if each.check is None else each.check.verdict for each in judged.devices}
-    if not judged.devices or Verdict.UNSURE in verdicts:
-        return _NO if Verdict.OVERFLOWS in verdicts else _UNSURE
-    return _NO if Verdict.OVERFLOWS in verdicts else _YES
+    if Verdict.OVERFLOWS in verdicts:
+        return _NO
+    return _YES if verdicts == {Verdict.FITS} and not judged.visible.lost else _UNSURE

@@ -50,6 +50,7 @@ class Device:
     capability: Capability | None = None
     cut: Cut = Cut.WHOLE
     tenants: tuple[Tenant, ...] = ()
+    really: Bytes | None = None  # what allocations can have, where that is less than the engine is told is free
     card: Bytes | None = None  # the whole card, as its library tells it; None where that is `total`
     bandwidth: Bytes | None = None  # of its memory, in a second; None where nobody says
 

@@ -20,6 +20,14 @@ class Maker(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ancestor:
+    """One of those from whom a process descends."""
+
+    pid: int
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
     """One process that has memory on a card, as the driver names it and `/proc` describes it."""
 
@@ -29,6 +37,7 @@ class Process:
     holds: Bytes | None = None  # None where the driver does not say, as under WSL2 and in containers
     parent: int | None = None  # 1, or a reaper, where the one that started it is gone
     parent_name: str | None = None  # tells a container's own first process from one that only adopts
+    ancestors: tuple[Ancestor, ...] = ()  # its parent first, up to the first process
     own_namespace: bool | None = None  # whether its number means a process here; False: it is outside this container
     graphics: bool = False  # it draws, and does not compute
 

@@ -42,6 +42,8 @@ class Visible:
     hidden: Mapping[int, str]  # by the index of a card: why it is not seen
     said: str | None = None  # the variable as it is set: CUDA_VISIBLE_DEVICES=1,0
     ordered: bool = True  # whether `ordinal` is CUDA's own; False where cards differ and nobody says which is first
+    lost: tuple[int, ...] = ()  # cards that would be seen, were they not broken: CUDA may refuse to start with them
+    guessed: str | None = None  # why the slice is only the likeliest of several
     notes: tuple[str, ...] = ()
 
 
@@ -55,6 +57,8 @@ def visible(probe: Probe) -> Visible:
         found = list(_named(said.partition("=")[2], probe.gpus, notes))
     usable = list(_usable(found))
     kept = _one_slice(usable, notes)
+    guessed = _guessed(said, kept)
+    notes += [] if guessed is None else [guessed]
     counted = _counted(kept)
     ordered = counted is not None or len(probe.gpus) == 1 or not _may_be_reordered(said, probe)
     if not ordered:
@@ -64,7 +68,15 @@ def visible(probe: Probe) -> Visible:
         )
     places = tuple(Place(ordinal=number, gpu=gpu, slice=part) for number, (gpu, part) in enumerate(counted or kept))
     hidden = _hidden(probe, places, said)
-    return Visible(places=places, hidden=hidden, said=said, ordered=ordered, notes=tuple(notes))
+    return Visible(
+        places=places,
+        hidden=hidden,
+        said=said,
+        ordered=ordered,
+        lost=tuple(gpu.index for gpu, _ in found if gpu.error is not None),
+        guessed=guessed,
+        notes=tuple(notes),
+    )
 
 
 def _said(probe: Probe) -> str | None:
@@ -131,6 +143,14 @@ def _one_slice(found: list[_Found], notes: list[str]) -> list[_Found]:
     if sliced and len(found) > 1:
         notes.append("a process sees one MIG slice at most, and no other device beside it")
     return sliced[:1] or found
+
+
+def _guessed(said: str | None, kept: list[_Found]) -> str | None:
+    """The old name of a slice counts instances, which nobody told; it is sure only where a card has but one."""
+    value = "" if said is None else said.partition("=")[2].strip()
+    if not _INSTANCE.match(value) or not any(len(gpu.slices) > 1 for gpu, _ in kept):
+        return None
+    return f"which slice {value[:60]!r} names was not resolved: the card's first is taken for it"
 
 
 def _counted(found: list[_Found]) -> list[_Found] | None:

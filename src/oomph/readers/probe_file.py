@@ -13,7 +13,7 @@ from typing import Final, NoReturn, TypeVar
 
 from oomph.errors import UnreadableError, UsageError
 from oomph.ledger.device import Capability
-from oomph.ledger.probe import Gpu, Host, Maker, Probe, Process, Seen, Slice
+from oomph.ledger.probe import Ancestor, Gpu, Host, Maker, Probe, Process, Seen, Slice
 from oomph.readers.printable import printable
 from oomph.readers.strict_json import read_object
 from oomph.units import MIB, TIB, Bytes
@@ -123,9 +123,14 @@ def _process(held: Keys) -> Process:
         holds=_size(held, "holds"),
         parent=None if held.get("parent") is None else _number(held, "parent"),
         parent_name=_text(held, "parent_name"),
+        ancestors=_each(held, "ancestors", _ancestor),
         own_namespace=_truth(held, "own_namespace"),
         graphics=bool(_truth(held, "graphics")),
     )
+
+
+def _ancestor(held: Keys) -> Ancestor:
+    return Ancestor(pid=_number(held, "pid"), name=_text(held, "name"))
 
 
 def _seen(held: Keys) -> Seen | None:

@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from oomph.ledger.probe import Process
+from oomph.ledger.probe import Ancestor, Process
 from oomph.readers.bounded import read_small
 from oomph.readers.printable import printable
 from oomph.units import KIB
 
 _LONGEST: Final = 512  # characters of a command line
 _CUT: Final = 15  # characters of a name that the kernel keeps
+_GENERATIONS: Final = 8  # more than lie between a worker and the first process
 _DIGITS: Final = 10  # of a number that no process has
 _SECRET: Final = frozenset(
     {"apikey", "auth", "authorization", "bearer", "credential", "credentials", "key", "keys", "passphrase", "passwd"}
@@ -43,8 +44,19 @@ def described(process: Process, root: Path) -> Process:
         command=printable(" ".join(without_secrets(words)), _LONGEST) or None,
         parent=parent,
         parent_name=None if parent is None else _name(above, _words(above)),
+        ancestors=tuple(_ancestors(parent, root)),
         own_namespace=True,
     )
+
+
+def _ancestors(parent: int | None, root: Path) -> Iterator[Ancestor]:
+    """From the parent up, as far as a server's processes go."""
+    for _ in range(_GENERATIONS):
+        if not parent:
+            return
+        folder = root / "proc" / str(parent)
+        yield Ancestor(pid=parent, name=_name(folder, _words(folder)))
+        parent = _parent(folder)
 
 
 def without_secrets(words: Sequence[str]) -> Iterator[str]:

@@ -81,6 +81,7 @@ def _check(check: StartCheck) -> dict[str, object]:
         "verdict": check.verdict,
         "largest": check.largest,
         "likely": check.likely,
+        "doubt": check.doubt,
     }
 
 

@@ -89,7 +89,9 @@ def answer(each: Judged, found: Judgement) -> str:
 def _verdict(each: Judged, found: Judgement) -> str:
     engine, check = f"{HISTORY.engine} {found.release}", each.check
     if check is None or check.verdict is None:
-        return f"{engine} does not ask whether that is enough before it loads"
+        return f"{engine} has no start check: it does not ask whether that is enough before it loads"
+    if check.doubt is not None:
+        return f"unsure whether {engine} passes its start check: {check.doubt}"
     share = f"its default share of {check.share:g}"
     largest = "no share" if check.largest is None else f"{check.largest:.2f}"
     match check.verdict:
@@ -181,6 +183,10 @@ def _beliefs(found: Judgement) -> Iterator[tuple[str, str]]:
 
 def _shares(each: Judged) -> str:
     check = each.check
+    if check is not None and check.verdict is None:
+        return "this release has no start check"
+    if check is not None and check.doubt is not None:
+        return "which share passes is not known"
     if check is None or check.likely is None:
         return "no share passes"
     if check.largest is None:

@@ -341,3 +341,12 @@ def test_a_flag_that_is_called_inert_moves_neither_side(text: str, name: str, pl
         before = next((old for old in usual.gates if old.step is each.step), None)
         if before is not None and flag in before.inert and flag in each.inert:
             assert (each.needs, each.has) == (before.needs, before.has)
+
+
+def test_what_can_really_be_had_limits_loading_and_not_the_start_check() -> None:
+    told = Device(name="a slice", total=Bytes(40 * GIB), free=Bounds(39 * GIB), really=Bytes(10 * GIB))
+    found = forecast(Flags({"max_model_len": 8192}), model=llama(), devices=(told,), release=release("0.32.0"))
+
+    assert gate(found, Step.START_CHECK).verdict is Verdict.FITS
+    assert found.stopped_at is not None
+    assert (found.stopped_at.step, found.stopped_at.verdict) == (Step.LOAD, Verdict.OVERFLOWS)

@@ -3,6 +3,7 @@
 Knows how vLLM names its processes and which parents only adopt. Does not end anything.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +14,7 @@ from oomph.ledger.visible import Place
 from oomph.units import Bytes
 
 _ENGINE: Final = "VLLM::"
+_CORE: Final = "VLLM::EngineCor"  # as the kernel cuts it; its workers are on other cards too
 _FIRST: Final = 1  # adopts every process whose parent has ended
 _ADOPTING: Final = ("systemd", "init", "tini", "dumb-init", "docker-init", "catatonit", "conmon", "containerd-shim")
 _SERVING: Final = ("vllm", "python", "ray", "uvicorn", "gunicorn", "uv", "torchrun", "api_server")
@@ -78,10 +80,20 @@ def _is_engine(process: Process) -> bool:
 
 
 def _orphaned(process: Process) -> bool:
-    """Its parent only adopted it. A container's first process may be the server itself; its name then says so."""
+    """Its parent only adopted it, or the core that it works for.
+
+    A container's first process may be the server itself; its name then says so.
+    """
     if not _is_engine(process) or process.own_namespace is False or process.parent is None:
         return False
-    above = (process.parent_name or "").lower().lstrip("(")
+    return _adopts(process.parent, process.parent_name) or any(
+        (child.name or "").startswith(_CORE) and _adopts(parent.pid, parent.name)
+        for child, parent in itertools.pairwise(process.ancestors)
+    )
+
+
+def _adopts(pid: int, name: str | None) -> bool:
+    above = (name or "").lower().lstrip("(")
     if above.startswith(_ADOPTING):
         return True
-    return process.parent <= _FIRST and not above.startswith((_ENGINE.lower(), *_SERVING))
+    return pid <= _FIRST and not above.startswith((_ENGINE.lower(), *_SERVING))

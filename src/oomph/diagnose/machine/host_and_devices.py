@@ -27,7 +27,8 @@ def machine_remarks(probe: Probe, seen: Visible, release: Release) -> Iterator[R
     yield from _host_limit(probe, seen)
     yield from _swap(probe)
     for words in seen.notes:
-        yield Remark(name="visible-devices", words=words)
+        unordered = not seen.ordered and words == seen.notes[-1]  # that CUDA may count otherwise is said last
+        yield Remark(name="visible-devices", words=words, do="CUDA_DEVICE_ORDER=PCI_BUS_ID" if unordered else None)
 
 
 def _hidden(probe: Probe, seen: Visible) -> Iterator[Remark]:

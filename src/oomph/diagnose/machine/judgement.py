@@ -51,15 +51,15 @@ def judge(probe: Probe, release: Release) -> Judgement:
     return Judgement(
         release=release,
         visible=seen,
-        devices=tuple(_judged(place, probe, release) for place in seen.places),
+        devices=tuple(_judged(place, probe, release, doubt=seen.guessed) for place in seen.places),
         segments=breaks(probe, seen, release),
         remarks=tuple(machine_remarks(probe, seen, release)),
     )
 
 
-def _judged(place: Place, probe: Probe, release: Release) -> Judged:
+def _judged(place: Place, probe: Probe, release: Release, *, doubt: str | None) -> Judged:
     said, found = claims(place, probe), believed(place, probe, release)
-    check = None if found is None else start_check(found, release)
+    check = None if found is None else start_check(found, release, doubt=doubt)
     look = Look(
         place=place,
         probe=probe,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from oomph.diagnose.machine.holders import Holder, Kind, held_by
 from oomph.engines.history import Release
 from oomph.engines.vllm.believed import Believed, asks_host
+from oomph.engines.vllm.start_check import largest_share
 from oomph.ledger.claims import Claim, Source, apart, preloaded, served
 from oomph.ledger.gate import Verdict
 from oomph.ledger.probe import Probe
@@ -51,6 +52,7 @@ def remarks(look: Look) -> Iterator[Remark]:
     yield from _disagreements(look)
     yield from _limit(look)
     yield from _less_than_believed(look)
+    yield from _sums(look)
     yield from _neighbours(look)
     yield from _display(look)
     yield from _page_cache(look)
@@ -126,16 +128,41 @@ def _less_than_believed(look: Look) -> Iterator[Remark]:
             name="less-than-believed",
             words=f"vLLM will find {found.now.low} free, but {least.source} leaves only {found.really}: what it "
             f"allocates beyond that is refused",
+            do=_fitting(found, look.release),
+        )
+
+
+def _fitting(found: Believed, release: Release) -> str:
+    """The share of the believed total that what can really be had holds, with the engine's context beside it."""
+    left = max(found.free.low - (found.now.low - found.really), 0)
+    share = largest_share(found.total, Bytes(left), release)
+    if share is None:
+        return "free memory there first: no share fits into what can be had"
+    return f"--gpu-memory-utilization {share:.2f}, which fits into what can be had"
+
+
+def _sums(look: Look) -> Iterator[Remark]:
+    part = look.place.part
+    if part.total is None or part.free is None or part.used is None:
+        return
+    told = Bytes(part.free + part.used + (part.reserved or 0))
+    if told > part.total and apart(told, part.total):
+        yield Remark(
+            name="sums-disagree",
+            words=f"free, used and reserved add up to {told}, more than the {part.total} that are there: one of these "
+            f"figures is wrong",
         )
 
 
 def _neighbours(look: Look) -> Iterator[Remark]:
     found = tuple(held_by(look.holders, Kind.TENANT, Kind.ENGINE, Kind.OUTSIDE))
+    others = any(gpu.error is None and gpu.index != look.place.gpu.index for gpu in look.probe.gpus)
+    other = "choose another device with CUDA_VISIBLE_DEVICES, " if others else ""
     if found and look.verdict is not Verdict.FITS:
         yield Remark(
             name="neighbours",
             words=f"{_who(found)}, which another engine cannot have",
-            do="stop that, choose another device with CUDA_VISIBLE_DEVICES, or take a smaller share",
+            do=f"stop that, {other}or take a smaller share",
         )
 
 

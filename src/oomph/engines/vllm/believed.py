@@ -11,7 +11,7 @@ from typing import Final
 from oomph.engines.history import Release, Since
 from oomph.engines.vllm import facts
 from oomph.engines.vllm.measured.shipped import SHIPPED
-from oomph.ledger.claims import Claim, Source, apart, claims, served
+from oomph.ledger.claims import Claim, Source, apart, claims, preloaded, served
 from oomph.ledger.probe import Gpu, Probe
 from oomph.ledger.visible import Place
 from oomph.units import GIB, MIB, Bounds, Bytes, together
@@ -59,6 +59,7 @@ class Believed:
     free_from: Claim
     free: Bounds  # when the engine first looks, with its own context open
     really: Bytes  # free this moment by the poorest source: what allocations can have
+    doubt: str | None = None  # why all of this may be otherwise: a clamp that nobody has seen at work
 
 
 def believed(place: Place, probe: Probe, release: Release, *, ranks: int = 1) -> Believed | None:
@@ -76,7 +77,15 @@ def believed(place: Place, probe: Probe, release: Release, *, ranks: int = 1) ->
         free_from=whose,
         free=_at_start(place, now, total.size, _taken(place, probe, release, ranks=ranks)),
         really=_really(place, probe, said, now),
+        doubt=_doubt(total, probe),
     )
+
+
+def _doubt(total: Claim, probe: Probe) -> str | None:
+    """A limit is only a variable where the library that would keep it was not seen."""
+    if total.source is not Source.HAMI or preloaded(probe):
+        return None
+    return f"{total.because} counts only if HAMi's library is loaded, which was not seen"
 
 
 def _free(place: Place, probe: Probe, said: tuple[Claim, ...], release: Release) -> tuple[Bounds, Claim] | None:

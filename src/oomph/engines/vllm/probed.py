@@ -4,12 +4,12 @@ Knows which figure of the probe is which of a device. Does not judge: `diagnose`
 """
 
 from oomph.engines.history import Release
-from oomph.engines.vllm.believed import Believed, believed
+from oomph.engines.vllm.believed import believed
 from oomph.ledger.claims import Source, claims, served
 from oomph.ledger.device import Cut, Device, Tenant
 from oomph.ledger.probe import Probe, Process
 from oomph.ledger.visible import Place, visible
-from oomph.units import Bounds, Bytes
+from oomph.units import Bytes
 
 
 def devices_of(probe: Probe, release: Release, *, ranks: int = 1) -> tuple[Device, ...]:
@@ -27,7 +27,8 @@ def device_at(place: Place, probe: Probe, release: Release, *, ranks: int = 1) -
         name=name_of(place, known.total),
         total=known.total,
         card=place.gpu.total,
-        free=_free(known),
+        free=known.free,  # as the engine will find it
+        really=known.really if known.really < known.free.low else None,
         capability=place.gpu.capability,
         cut=cut_of(place, probe),
         tenants=tuple(map(_tenant, place.part.processes)),
@@ -52,13 +53,6 @@ def cut_of(place: Place, probe: Probe) -> Cut:
         return Cut.VGPU
     strangers = any(process.own_namespace is False and not process.graphics for process in place.part.processes)
     return Cut.TIME_SLICED if strangers and probe.host.container == "kubernetes" else Cut.WHOLE
-
-
-def _free(known: Believed) -> Bounds:
-    """What the engine will find, or less where less is really there."""
-    short = max(known.now.low - known.really, 0)
-    ends = (max(end - short, 0) for end in (known.free.low, known.free.high, known.free.likely))
-    return Bounds(*ends)
 
 
 def _tenant(process: Process) -> Tenant:

@@ -102,7 +102,7 @@ def add_up(
         share=share,
         budget=budget(device, share=share, release=release),
         free=free,
-        room=Bounds(device.total) if device.free is None else device.free,
+        room=room(device),
         before=parts.before if device.free is None else Bounds(0),
         weights=weights,
         loading=loading,
@@ -112,6 +112,14 @@ def add_up(
         resident=together(weights.size, parts.buffers, parts.outside, parts.fragments),
         given=given,
     )
+
+
+def room(device: Device) -> Bounds:
+    """What allocations can have: what was seen free, else all of it, but never more than there really is."""
+    told = Bounds(device.total) if device.free is None else device.free
+    if device.really is None:
+        return told
+    return Bounds(min(told.low, device.really), min(told.high, device.really), min(told.likely, device.really))
 
 
 def budget(device: Device, *, share: float, release: Release) -> Bytes:

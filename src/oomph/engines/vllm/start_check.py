@@ -21,19 +21,29 @@ class StartCheck:
     share: float
     budget: Bytes  # what that share asks for
     verdict: Verdict | None  # None where the release does not ask
-    largest: float | None  # that passes even if the engine's context is the largest ever seen; None where none does
+    largest: (
+        float | None
+    )  # that passes even if the engine's context is the largest ever seen; None where none surely does
     likely: float | None  # that passes if it is as large as most
+    doubt: str | None = None  # why the verdict is unsure whatever the figures say
 
 
-def start_check(found: Believed, release: Release, share: float | None = None) -> StartCheck:
+def start_check(
+    found: Believed, release: Release, share: float | None = None, *, doubt: str | None = None
+) -> StartCheck:
     """What this release will say; of its default share, unless another is given."""
+    doubt = doubt or found.doubt
     asked = facts.share.at(release) if share is None else share
     budget = _budget(found.total, asked, release)
     gate = Gate(step=Step.START_CHECK, needs=Bounds(budget), has=found.free, because="")
+    if not facts.start_check.at(release):
+        return StartCheck(share=asked, budget=budget, verdict=None, largest=None, likely=None, doubt=doubt)
+    if doubt is not None:
+        return StartCheck(share=asked, budget=budget, verdict=Verdict.UNSURE, largest=None, likely=None, doubt=doubt)
     return StartCheck(
         share=asked,
         budget=budget,
-        verdict=gate.verdict if facts.start_check.at(release) else None,
+        verdict=gate.verdict,
         largest=largest_share(found.total, found.free.low, release),
         likely=largest_share(found.total, found.free.likely, release),
     )
