@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from oomph.errors import UsageError
+from oomph.ledger.same import Same
 from oomph.ledger.settings import Flags
 
 
@@ -70,7 +71,13 @@ _NAMES: Final = ("speculative_config", "num_speculative_tokens", "spec_tokens", 
 
 def speculation(flags: Flags) -> Speculation:
     """What the flags ask for; nothing is guessed where they are silent."""
-    return _read(*(flags.get(name) for name in (*_NAMES, "speculative_model")))
+    return _once(Same(flags))
+
+
+@lru_cache(maxsize=8)
+def _once(flags: Same[Flags]) -> Speculation:
+    """A plan asks this of the same flags many times."""
+    return _read(*(flags.it.get(name) for name in (*_NAMES, "speculative_model")))
 
 
 @lru_cache(maxsize=256)

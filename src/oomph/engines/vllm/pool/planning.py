@@ -206,6 +206,9 @@ def _longest_of_layers(worker: Worker, limits: Limits, rules: Rules) -> int:
 
 
 def _longest(part: Groups, usable: int, limits: Limits, rules: Rules) -> int:
+    if rules.need is needs.of_blocks:  # as many blocks as fit, instead of their bytes again and again
+        most = usable // needs.per_block(part, limits, rules)
+        return needs.longest(lambda length: needs.blocks(part, limits, length, rules) <= most, limits.context_tokens)
     return needs.longest(lambda length: rules.need(part, limits, length, rules) <= usable, limits.context_tokens)
 
 

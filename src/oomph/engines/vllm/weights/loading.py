@@ -14,6 +14,7 @@ from oomph.errors import UsageError
 from oomph.ledger.device import Capability
 from oomph.ledger.dtype import Dtype
 from oomph.ledger.geometry import Geometry
+from oomph.ledger.same import Same
 from oomph.ledger.settings import Flags, Value
 from oomph.units import GIB
 
@@ -71,7 +72,13 @@ _READ: Final = (
 
 def loading(flags: Flags) -> Loading:
     """What the flags ask for."""
-    return _loading(speculation(flags), *map(flags.get, _READ))
+    return _once(Same(flags))
+
+
+@lru_cache(maxsize=8)
+def _once(flags: Same[Flags]) -> Loading:
+    """A plan asks this of the same flags several times."""
+    return _loading(speculation(flags.it), *map(flags.it.get, _READ))
 
 
 @lru_cache(maxsize=256)
