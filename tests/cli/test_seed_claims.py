@@ -9,20 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from engines.vllm.models import LLAMA as LLAMA_8B
 from oomph.cli.main import main
 from oomph.units import GIB
 
-LLAMA_8B = {
-    "architectures": ["LlamaForCausalLM"],
-    "dtype": "bfloat16",
-    "hidden_size": 4096,
-    "intermediate_size": 14_336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128_256,
-    "max_position_embeddings": 131_072,
-}
 LLAMA_70B = LLAMA_8B | {
     "hidden_size": 8192,
     "intermediate_size": 28_672,

@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     answer = forecast(
         command.flags, model=model, devices=where, release=release, usage=command.usage, observed=observed
     )
-    answer = _noted(replace(answer, devices=where), command, seen)
+    answer = _noted(answer, command, seen)
     _write(arguments, answer, _found(answer, command, model, where, observed=observed))
     return _STATUS[answer.verdict]
 

@@ -12,11 +12,11 @@ from oomph.diagnose.explanation import Explanation
 from oomph.diagnose.finding import Finding, Remedy, Said
 from oomph.diagnose.moment import device_total, moment
 from oomph.write import accounts, sentences
-from oomph.write.drawing import Drawing, drawing
+from oomph.write.html_page import figure, html_page, section
 from oomph.write.look import drawn, page, quoted
 from oomph.write.markup import Markup, tag
 from oomph.write.picture import snapshot
-from oomph.write.table import POLICY, named, swatch, table
+from oomph.write.table import named, swatch, table
 
 _LOOKS: Final = {Outcome.EXPLAINED: "overflows", Outcome.UNSURE: "unsure", Outcome.NO_MEMORY_FAILURE: "fits"}
 _COLUMNS: Final = ("account", "likely", "between", "basis", "how we know")
@@ -24,17 +24,7 @@ _COLUMNS: Final = ("account", "likely", "between", "basis", "how we know")
 
 def explain_html(found: Explanation) -> str:
     """A whole file."""
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        tag("meta", name="viewport", content="width=device-width,initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", accounts.answer(found)),
-        tag("style", Markup(drawn() + page() + quoted())),
-    )
-    body = tag("body", tag("main", *_sections(found)))
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+    return html_page(accounts.answer(found), drawn() + page() + quoted(), _sections(found))
 
 
 def _sections(found: Explanation) -> Iterator[Markup]:
@@ -55,10 +45,6 @@ def _sections(found: Explanation) -> Iterator[Markup]:
     yield from _listed("Notes", found.notes)
 
 
-def _section(title: str, *inside: Markup) -> Markup:
-    return tag("section", tag("h2", title), *inside)
-
-
 def _figure(found: Explanation) -> Iterator[Markup]:
     """What filled the device; two sheets, of which the page shows the one that suits its width."""
     gate, total = moment(found.case, found.reconciled.ledger), device_total(found.case)
@@ -66,25 +52,16 @@ def _figure(found: Explanation) -> Iterator[Markup]:
         return
     shown = snapshot(gate, total)
     label = f"What filled the device of {total} when it ended: {gate.because}."
-    yield tag(
-        "figure",
-        _sheet(drawing(shown), "on-wide", label),
-        _sheet(drawing(shown, narrow=True), "on-narrow", label),
-    )
-
-
-def _sheet(sheet: Drawing, look: str, label: str) -> Markup:
-    box = f"0 0 {sheet.width} {sheet.height}"
-    return tag("svg", sheet.shapes, viewBox=box, class_=look, role="img", aria_label=label)
+    yield figure(shown, label)
 
 
 def _finding(finding: Finding, found: Explanation) -> Iterator[Markup]:
-    yield _section("How we know", *_proof(finding), _code(finding))
+    yield section("How we know", *_proof(finding), _code(finding))
     cards = [_remedy(remedy, found) for remedy in finding.remedies]
     others = [tag("p", sentences.sentence(words)) for words in finding.beyond]
     if cards or others:
         listed = (tag("ol", *cards, class_="cards"),) if cards else ()
-        yield _section("What to do", *listed, *others)
+        yield section("What to do", *listed, *others)
     yield from _unhelpful(finding)
     yield from _listed("What would make it sure", finding.missing)
 
@@ -120,7 +97,7 @@ def _unhelpful(finding: Finding) -> Iterator[Markup]:
     known = (finding.unhelpful or {}).items()
     items = [tag("li", named(flag), Markup(" "), tag("span", why)) for flag, why in known]
     if items:
-        yield _section("What does not help here", tag("ul", *items))
+        yield section("What does not help here", tag("ul", *items))
 
 
 def _candidates(found: Explanation) -> Iterator[Markup]:
@@ -128,7 +105,7 @@ def _candidates(found: Explanation) -> Iterator[Markup]:
         share = f"{round(finding.confidence * 100)} %: {finding.summary}"
         cards = [_remedy(remedy, found) for remedy in finding.remedies]
         listed = (tag("p", "If it is that:", class_="faint"), tag("ol", *cards, class_="cards")) if cards else ()
-        yield _section(sentences.sentence(share), *_proof(finding), *listed, _code(finding))
+        yield section(sentences.sentence(share), *_proof(finding), *listed, _code(finding))
     missing = dict.fromkeys(words for finding in found.candidates for words in finding.missing)
     yield from _listed("What would make it sure", missing)
     if found.candidates:
@@ -143,7 +120,7 @@ def _others(found: Explanation) -> Iterator[Markup]:
 def _listed(title: str, words: Iterable[str]) -> Iterator[Markup]:
     items = [tag("li", each) for each in words]
     if items:
-        yield _section(title, tag("ul", *items))
+        yield section(title, tag("ul", *items))
 
 
 def _ledger(found: Explanation) -> Iterator[Markup]:
@@ -155,7 +132,7 @@ def _ledger(found: Explanation) -> Iterator[Markup]:
         for entry in ledger
     ]
     foot = (Markup("together"), str(ledger.total.likely), sentences.ranged(ledger.total), ledger.basis, "")
-    yield _section("On the device when it ran out", table(_COLUMNS, rows, foot))
+    yield section("On the device when it ran out", table(_COLUMNS, rows, foot))
 
 
 def _compared(found: Explanation) -> Iterator[Markup]:

@@ -8,9 +8,9 @@ from oomph.diagnose.explanation import Explanation
 from oomph.diagnose.finding import Finding, Remedy
 from oomph.diagnose.moment import device_total
 from oomph.diagnose.reconcile import Compared
-from oomph.ledger.ledger import Entry
 from oomph.ledger.observation import Reading
 from oomph.units import Bounds
+from oomph.write import objects
 
 SCHEMA: Final = "oomph.explain/1"
 
@@ -31,7 +31,7 @@ def explain_json(found: Explanation) -> str:
                 "verdict": found.outcome,
                 "findings": [_finding(finding) for finding in found.findings],
                 "observations": _observations(case),
-                "ledger": [_entry(entry) for entry in found.reconciled.ledger],
+                "ledger": [objects.entry(entry) for entry in found.reconciled.ledger],
                 "compared": [_compared(each) for each in found.reconciled.compared],
                 "forecast": None if case.forecast is None else {"verdict": case.forecast.verdict, "gate": _gate(case)},
                 "notes": list(found.notes),
@@ -80,7 +80,7 @@ def _remedy(remedy: Remedy) -> dict[str, object]:
         "act": remedy.act,
         "price": remedy.price,
         "verdict": remedy.verdict,
-        "spare": None if remedy.spare is None else _bounds(remedy.spare),
+        "spare": None if remedy.spare is None else objects.bounds(remedy.spare),
         "lever": remedy.lever,
     }
 
@@ -95,28 +95,15 @@ def _observations(case: Case) -> dict[str, list[dict[str, object]]]:
 
 
 def _reading(reading: Reading) -> dict[str, object]:
-    value = _bounds(reading.value) if isinstance(reading.value, Bounds) else reading.value
+    value = objects.bounds(reading.value) if isinstance(reading.value, Bounds) else reading.value
     return {"line": reading.line, "value": value, "text": reading.text}
-
-
-def _entry(entry: Entry) -> dict[str, object]:
-    return {
-        "account": entry.account,
-        "size": _bounds(entry.size),
-        "basis": entry.basis,
-        "because": entry.because,
-    }
 
 
 def _compared(each: Compared) -> dict[str, object]:
     return {
         "what": each.what,
         "line": each.line,
-        "seen": _bounds(each.seen),
-        "computed": None if each.computed is None else _bounds(each.computed),
+        "seen": objects.bounds(each.seen),
+        "computed": None if each.computed is None else objects.bounds(each.computed),
         "agrees": each.agrees,
     }
-
-
-def _bounds(size: Bounds) -> dict[str, int]:
-    return {"low": int(size.low), "likely": int(size.likely), "high": int(size.high)}

@@ -4,7 +4,7 @@ Knows what is said in which order, and keeps every line within the width. Does n
 and the edge chooses how that looks. Without any style it reads the same.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from oomph.diagnose.case import Case
@@ -17,13 +17,13 @@ from oomph.ledger.ledger import Account, Entry
 from oomph.units import Bytes
 from oomph.write import accounts
 from oomph.write.bars import bars, letter
+from oomph.write.facts import LABEL, heading, labelled, section
 from oomph.write.picture import snapshot
 from oomph.write.span import Line, Span, Style, cells, joined, shortened, wrapped
 
 _NARROWEST: Final = 40
 _WIDEST: Final = 200
 _TEXT: Final = 110  # columns; longer lines are hard to read
-_LABEL: Final = 9  # cells of the longest label, and two more
 _REMEDIES: Final = 4  # of a finding, unless everything is asked for
 _VAIN: Final = 4  # likewise of what does not help
 _LINES: Final = 6  # of evidence
@@ -60,8 +60,8 @@ def explain_lines(found: Explanation, *, width: int = 80, whole: bool = False) -
     yield from _compared(found, text)
     if whole:
         figures = ((str(line), f"{what}: {size}") for what, size, line in accounts.figures(found))
-        yield from _section("every figure that was read, by its line", figures, text)
-    yield from _section("notes", (("-", note) for note in found.notes), text, label=2)
+        yield from section("every figure that was read, by its line", figures, text)
+    yield from section("notes", (("-", note) for note in found.notes), text, label=2)
 
 
 def _picture(found: Explanation, width: int) -> Iterator[Line]:
@@ -72,61 +72,26 @@ def _picture(found: Explanation, width: int) -> Iterator[Line]:
         yield from bars(snapshot(gate, total), width)
 
 
-def _labelled(
-    label: str,
-    words: str,
-    width: int,
-    *,
-    style: Style = Style.PLAIN,
-    wide: int = _LABEL,
-    most: int | None = None,
-) -> Iterator[Line]:
-    """A word, and beside it text that is broken to fit; cut off after as many lines as there may be."""
-    begin = shortened(label, wide - 1) if label else ""
-    room = max(width - 2 - wide, 8)
-    lines = wrapped(words, room)
-    if most is not None and len(lines) > most:
-        lines = [*lines[: most - 1], shortened(f"{lines[most - 1]}…", room)]
-    for line in lines:
-        yield Span("  " + begin + " " * (wide - cells(begin)), Style.FAINT), Span(line, style)
-        begin = ""
-
-
-def _section(title: str, facts: Iterable[tuple[str, str]], width: int, *, label: int = _LABEL) -> Iterator[Line]:
-    """A heading and its facts; nothing at all where there are none."""
-    for number, (name, words) in enumerate(facts):
-        if number == 0:
-            yield from _heading(title, width)
-        yield from _labelled(name, words, width, wide=label)
-
-
-def _heading(title: str, width: int, more: str = "") -> Iterator[Line]:
-    yield ()
-    room = width - cells(title) - 2
-    beside = (Span(f"  {shortened(more, room)}", Style.FAINT),) if more and room > _LABEL else ()
-    yield (Span(shortened(title, width), Style.STRONG), *beside)
-
-
 def _finding(finding: Finding, found: Explanation, width: int, *, whole: bool) -> Iterator[Line]:
     """The proof, what to do, what not, and what would make it sure."""
     yield from _proof(finding, width, whole=whole)
     yield from _remedies(finding, found, width, whole=whole)
     yield from _vain(finding, width, whole=whole)
-    yield from _section("what would make it sure", (("", words) for words in finding.missing), width, label=0)
+    yield from section("what would make it sure", (("", words) for words in finding.missing), width, label=0)
 
 
 def _proof(finding: Finding, width: int, *, whole: bool) -> Iterator[Line]:
-    yield from _heading("how we know", width, f"{finding.code} {finding.name}, {accounts.sureness(finding)}")
+    yield from heading("how we know", width, f"{finding.code} {finding.name}, {accounts.sureness(finding)}")
     lines = tuple(dict.fromkeys(finding.lines))
     for said in lines if whole else lines[:_LINES]:
-        yield from _labelled(_numbered(said), said.text, width, style=Style.FAINT, most=None if whole else _ROWS)
+        yield from labelled(_numbered(said), said.text, width, style=Style.FAINT, most=None if whole else _ROWS)
     for words in finding.evidence:
-        yield from _labelled("", words, width)
+        yield from labelled("", words, width)
     label = "so"
     for words in finding.arithmetic:
-        yield from _labelled(label, words, width, style=Style.STRONG)
+        yield from labelled(label, words, width, style=Style.STRONG)
         label = ""
-    yield from _labelled("more", f"oomph rule {finding.code}", width)
+    yield from labelled("more", f"oomph rule {finding.code}", width)
 
 
 def _numbered(said: Said) -> str:
@@ -136,63 +101,63 @@ def _numbered(said: Said) -> str:
 def _remedies(finding: Finding, found: Explanation, width: int, *, whole: bool) -> Iterator[Line]:
     shown = finding.remedies if whole else finding.remedies[:_REMEDIES]
     if shown or finding.beyond:
-        yield from _heading("what to do", width, "one of these" if len(shown) > 1 else "")
+        yield from heading("what to do", width, "one of these" if len(shown) > 1 else "")
     for remedy in shown:
         yield from _remedy(remedy, found.case, width)
     for words in finding.beyond:
-        yield from _labelled("or", words, width)
+        yield from labelled("or", words, width)
     if len(finding.remedies) > len(shown):
-        yield from _labelled("more", f"{len(finding.remedies) - len(shown)} more to do: --all", width)
+        yield from labelled("more", f"{len(finding.remedies) - len(shown)} more to do: --all", width)
 
 
 def _remedy(remedy: Remedy, case: Case, width: int) -> Iterator[Line]:
-    yield from _labelled("do", accounts.deed(remedy, case.engine), width, style=Style.FLAG)
-    yield from _labelled("price", remedy.price, width)
+    yield from labelled("do", accounts.deed(remedy, case.engine), width, style=Style.FLAG)
+    yield from labelled("price", remedy.price, width)
     result = accounts.then(remedy, case)
     if result is not None:
-        yield from _labelled("then", result, width, style=_VERDICTS[remedy.verdict])
+        yield from labelled("then", result, width, style=_VERDICTS[remedy.verdict])
 
 
 def _vain(finding: Finding, width: int, *, whole: bool) -> Iterator[Line]:
     vain = tuple((finding.unhelpful or {}).items())
     shown = vain if whole else vain[:_VAIN]
     facts = (("not", f"{flag}: {why}") for flag, why in shown)
-    yield from _section("what does not help here", facts, width)
+    yield from section("what does not help here", facts, width)
     if len(vain) > len(shown):
-        yield from _labelled("more", f"{len(vain) - len(shown)} more that do not: --all", width)
+        yield from labelled("more", f"{len(vain) - len(shown)} more that do not: --all", width)
 
 
 def _candidates(found: Explanation, width: int, *, whole: bool) -> Iterator[Line]:
     """What it may be, the likeliest first, each with what would tell and what to do if it is so."""
     shown = found.candidates if whole else found.candidates[:_CANDIDATES]
     if shown:
-        yield from _heading("what it may be", width)
+        yield from heading("what it may be", width)
     for finding in shown:
         yield from _candidate(finding, found, width, whole=whole)
     missing = dict.fromkeys(words for finding in shown for words in finding.missing)
-    yield from _section("what would make it sure", (("-", words) for words in missing), width, label=2)
+    yield from section("what would make it sure", (("-", words) for words in missing), width, label=2)
     if shown:
         yield from _vain(shown[0], width, whole=whole)
 
 
 def _candidate(finding: Finding, found: Explanation, width: int, *, whole: bool) -> Iterator[Line]:
     share = f"{round(finding.confidence * 100)} %"
-    yield from _labelled(share, finding.summary, width, style=Style.STRONG)
+    yield from labelled(share, finding.summary, width, style=Style.STRONG)
     for said in finding.lines if whole else finding.lines[:1]:
-        yield from _labelled(_numbered(said), said.text, width, style=Style.FAINT, most=None if whole else 1)
+        yield from labelled(_numbered(said), said.text, width, style=Style.FAINT, most=None if whole else 1)
     for words in finding.arithmetic:
-        yield from _labelled("", words, width)
+        yield from labelled("", words, width)
     for remedy in finding.remedies if whole else finding.remedies[:1]:
-        yield from _labelled("if so", accounts.deed(remedy, found.case.engine), width, style=Style.FLAG)
-        yield from _labelled("price", remedy.price, width)
-    yield from _labelled("more", f"oomph rule {finding.code}", width)
+        yield from labelled("if so", accounts.deed(remedy, found.case.engine), width, style=Style.FLAG)
+        yield from labelled("price", remedy.price, width)
+    yield from labelled("more", f"oomph rule {finding.code}", width)
 
 
 def _others(found: Explanation, width: int, *, whole: bool) -> Iterator[Line]:
     """What was found besides the root: in one line each, unless everything is asked for."""
     others = found.others if whole else found.sure
     facts = ((each.code, f"{each.summary} ({accounts.sureness(each)})") for each in others)
-    yield from _section("also found, after that", facts, width)
+    yield from section("also found, after that", facts, width)
 
 
 def _ledger(found: Explanation, width: int) -> Iterator[Line]:
@@ -200,7 +165,7 @@ def _ledger(found: Explanation, width: int) -> Iterator[Line]:
     ledger, total = found.reconciled.ledger, device_total(found.case)
     if len(ledger.entries) <= 1 or total is None or found.outcome is Outcome.NO_MEMORY_FAILURE:
         return
-    yield from _heading("on the device when it ran out", width)
+    yield from heading("on the device when it ran out", width)
     for entry in ledger:
         if entry.account is not Account.UNACCOUNTED or 0 not in entry.size:
             yield from _row(entry, width)
@@ -213,7 +178,7 @@ def _row(entry: Entry, width: int) -> Iterator[Line]:
     begin = (Span("  "), sign, Span(f" {entry.account:11}  {entry.size.likely:>11}  "))
     used = sum(cells(span.text) for span in begin)
     words = "in none of these" if entry.account is Account.UNACCOUNTED else f"{entry.basis}: {entry.because}"
-    reason = wrapped(words, width - used) if width > used + _LABEL else [""]
+    reason = wrapped(words, width - used) if width > used + LABEL else [""]
     yield (*begin, Span(reason[0], Style.FAINT))
     yield from ((Span(" " * used + line, Style.FAINT),) for line in reason[1:])
 
@@ -223,6 +188,6 @@ def _compared(found: Explanation, width: int) -> Iterator[Line]:
     both = [each for each in found.reconciled.compared if each.computed is not None]
     for number, each in enumerate(both):
         if number == 0:
-            yield from _heading("the log beside the forecast", width)
+            yield from heading("the log beside the forecast", width)
         style = Style.PLAIN if each.agrees else Style.UNSURE
-        yield from _labelled(f"{each.line}:", f"{each.what}: {accounts.compared(each)}", width, style=style)
+        yield from labelled(f"{each.line}:", f"{each.what}: {accounts.compared(each)}", width, style=style)

@@ -15,7 +15,7 @@ from oomph.engines.vllm.start_check import StartCheck
 from oomph.ledger.claims import Claim
 from oomph.ledger.probe import Probe
 from oomph.ledger.visible import Visible
-from oomph.units import Bounds
+from oomph.write import objects
 from oomph.write.probe_json import probe_object
 
 
@@ -67,8 +67,8 @@ def _believed(found: Believed) -> dict[str, object]:
     return {
         "total": int(found.total),
         "total_from": found.total_from.source,
-        "now": _bounds(found.now),
-        "free": _bounds(found.free),
+        "now": objects.bounds(found.now),
+        "free": objects.bounds(found.free),
         "free_from": found.free_from.source,
         "really": int(found.really),
     }
@@ -98,7 +98,3 @@ def _holder(holder: Holder) -> dict[str, object]:
 
 def _remark(remark: Remark) -> dict[str, object]:
     return {"name": remark.name, "words": remark.words, "do": remark.do}
-
-
-def _bounds(size: Bounds) -> dict[str, int]:
-    return {"low": int(size.low), "likely": int(size.likely), "high": int(size.high)}

@@ -10,26 +10,16 @@ from oomph.diagnose.finding import Finding, Remedy
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate
 from oomph.write import sentences
-from oomph.write.drawing import Drawing, drawing
+from oomph.write.html_page import figure, html_page, section
 from oomph.write.look import drawn, page
 from oomph.write.markup import Markup, tag, together
 from oomph.write.picture import Fate, Picture, picture
-from oomph.write.table import POLICY, named, swatch, table
+from oomph.write.table import named, swatch, table
 
 
 def plan_html(forecast: Forecast, findings: tuple[Finding, ...] = ()) -> str:
     """A whole file."""
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        tag("meta", name="viewport", content="width=device-width,initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", sentences.answer(forecast)),
-        tag("style", Markup(drawn() + page())),
-    )
-    body = tag("body", tag("main", *_sections(forecast, findings)))
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+    return html_page(sentences.answer(forecast), drawn() + page(), _sections(forecast, findings))
 
 
 def _sections(forecast: Forecast, findings: tuple[Finding, ...]) -> Iterator[Markup]:
@@ -61,20 +51,7 @@ def _figure(forecast: Forecast, shown: Picture) -> Markup:
     """Two sheets, of which the page shows the one that suits its width."""
     words = "; ".join(f"{row.step}: {sentences.margin(row)}" for row in shown.rows)
     label = f"What fills {sentences.whose(forecast)}, gate by gate. {words}."
-    return tag(
-        "figure",
-        _sheet(drawing(shown), "on-wide", label),
-        _sheet(drawing(shown, narrow=True), "on-narrow", label),
-    )
-
-
-def _sheet(sheet: Drawing, look: str, label: str) -> Markup:
-    box = f"0 0 {sheet.width} {sheet.height}"
-    return tag("svg", sheet.shapes, viewBox=box, class_=look, role="img", aria_label=label)
-
-
-def _section(title: str, *inside: Markup) -> Markup:
-    return tag("section", tag("h2", title), *inside)
+    return figure(shown, label)
 
 
 def _finding(finding: Finding, forecast: Forecast) -> Markup:
@@ -83,7 +60,7 @@ def _finding(finding: Finding, forecast: Forecast) -> Markup:
     cards = [_remedy(remedy, forecast) for remedy in finding.remedies]
     listed = (tag("ol", *cards, class_="cards"),) if cards else ()
     others = (tag("p", sentences.sentence(words)) for words in finding.beyond)
-    return _section(title, tag("p", sentences.sentence(finding.summary)), *listed, *others, _code(finding))
+    return section(title, tag("p", sentences.sentence(finding.summary)), *listed, *others, _code(finding))
 
 
 def _code(finding: Finding) -> Markup:
@@ -106,7 +83,7 @@ def _unhelpful(forecast: Forecast, findings: tuple[Finding, ...]) -> Iterator[Ma
     if also := sentences.also_inert(forecast, findings):
         items.append(tag("li", *_spaced(tag("code", flag) for flag in also), tag("span", "changes nothing there")))
     if items:
-        yield _section("What does not help", tag("ul", *items))
+        yield section("What does not help", tag("ul", *items))
 
 
 def _spaced(parts: Iterable[Markup]) -> Iterator[Markup]:
@@ -125,7 +102,7 @@ def _ledger(forecast: Forecast) -> Iterator[Markup]:
     ]
     total = ledger.total
     foot = (Markup("together"), str(total.likely), sentences.together(forecast), ledger.basis, "")
-    yield _section(
+    yield section(
         f"On the device {when}",
         tag("p", sentences.whose(forecast), class_="faint"),
         table(_COLUMNS, rows, foot),
@@ -138,11 +115,11 @@ _COLUMNS: Final = ("account", "likely", "between", "basis", "how we know")
 def _facts(title: str, facts: Iterable[tuple[str, str]]) -> Iterator[Markup]:
     pairs = [together(tag("dt", name), tag("dd", words)) for name, words in facts]
     if pairs:
-        yield _section(title, tag("dl", *pairs))
+        yield section(title, tag("dl", *pairs))
 
 
 def _gates(forecast: Forecast, shown: Picture) -> Markup:
-    return _section(
+    return section(
         "Every gate", *(_gate(row.step, row.gate, row.fate, sentences.margin(row), forecast) for row in shown.rows)
     )
 
@@ -175,10 +152,10 @@ def _settings(forecast: Forecast) -> Iterator[Markup]:
         for name, setting in forecast.settings.items()
     ]
     if pairs:
-        yield _section("Settings", tag("dl", *pairs, class_="settings"))
+        yield section("Settings", tag("dl", *pairs, class_="settings"))
 
 
 def _notes(forecast: Forecast) -> Iterator[Markup]:
     items = [tag("li", note) for note in sentences.notes(forecast)]
     if items:
-        yield _section("Notes", tag("ul", *items))
+        yield section("Notes", tag("ul", *items))

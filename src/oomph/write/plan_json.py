@@ -7,8 +7,8 @@ from oomph.diagnose.finding import Finding, Remedy
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate
 from oomph.ledger.kv import GraphProfile, KvPool
-from oomph.ledger.ledger import Entry
 from oomph.units import Bounds
+from oomph.write import objects
 
 SCHEMA: Final = "oomph.plan/1"
 
@@ -27,7 +27,7 @@ def plan_json(forecast: Forecast, findings: tuple[Finding, ...] = ()) -> str:
                 "device": {
                     "name": device.name,
                     "total": int(device.total),
-                    "free": None if device.free is None else _bounds(device.free),
+                    "free": None if device.free is None else objects.bounds(device.free),
                     "count": forecast.count,
                 },
                 "rank": forecast.rank,
@@ -40,7 +40,7 @@ def plan_json(forecast: Forecast, findings: tuple[Finding, ...] = ()) -> str:
                 "gates": [_gate(gate) for gate in forecast.gates],
                 "skipped": {str(step): why for step, why in forecast.skipped.items()},
                 "not_forecast": list(forecast.not_forecast),
-                "ledger": [_entry(entry) for entry in forecast.ledger],
+                "ledger": [objects.entry(entry) for entry in forecast.ledger],
                 "kv": None if forecast.kv is None else _kv(forecast.kv, forecast.pool),
                 "graph_profile": None if forecast.graph_profile is None else _graph_profile(forecast.graph_profile),
                 "findings": [_finding(finding) for finding in findings],
@@ -61,7 +61,7 @@ def _model(forecast: Forecast) -> dict[str, object] | None:
 
 def _kv(kv: KvPool, size: Bounds | None) -> dict[str, object]:
     return {
-        "size": None if size is None else _bounds(size),
+        "size": None if size is None else objects.bounds(size),
         "block_tokens": kv.block_tokens,
         "page": int(kv.page),
         "tensors": kv.tensors,
@@ -87,27 +87,14 @@ def _graph_profile(profile: GraphProfile) -> dict[str, object]:
     }
 
 
-def _bounds(size: Bounds) -> dict[str, int]:
-    return {"low": int(size.low), "likely": int(size.likely), "high": int(size.high)}
-
-
 def _gate(gate: Gate) -> dict[str, object]:
     return {
         "name": gate.step,
-        "needs": _bounds(gate.needs),
-        "has": _bounds(gate.has),
+        "needs": objects.bounds(gate.needs),
+        "has": objects.bounds(gate.has),
         "verdict": gate.verdict,
         "because": gate.because,
         "inert": list(gate.inert),
-    }
-
-
-def _entry(entry: Entry) -> dict[str, object]:
-    return {
-        "account": entry.account,
-        "size": _bounds(entry.size),
-        "basis": entry.basis,
-        "because": entry.because,
     }
 
 
@@ -128,6 +115,6 @@ def _remedy(remedy: Remedy) -> dict[str, object]:
         "change": dict(remedy.change),
         "price": remedy.price,
         "verdict": remedy.verdict,
-        "spare": None if remedy.spare is None else _bounds(remedy.spare),
+        "spare": None if remedy.spare is None else objects.bounds(remedy.spare),
         "fails_at": remedy.fails_at,
     }

@@ -4,7 +4,7 @@ Knows what is said in which order, and keeps every line within the width. Does n
 and the edge chooses how that looks. Without any style it reads the same.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from oomph.ledger.forecast import Forecast
@@ -12,6 +12,7 @@ from oomph.ledger.gate import Gate, Verdict
 from oomph.units import Bytes
 from oomph.write import sentences
 from oomph.write.bars import bars, letter
+from oomph.write.facts import labelled, section
 from oomph.write.picture import picture
 from oomph.write.span import Line, Span, Style, cells, joined, shortened, wrapped
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 _NARROWEST: Final = 40
 _WIDEST: Final = 200
 _TEXT: Final = 110  # columns; longer lines are hard to read
-_LABEL: Final = 9  # cells of the longest label, and two more
 _REMEDIES: Final = 4  # of a finding, unless everything is asked for
 _VAIN: Final = 3  # likewise of what does not help
 _STYLES: Final = {
@@ -54,32 +54,13 @@ def plan_lines(
     for finding in findings:
         yield from _finding(finding, forecast, text, whole=whole)
     yield from _inert(forecast, findings, text)
-    yield from _section("kv pool", sentences.pool_facts(forecast), text)
+    yield from section("kv pool", sentences.pool_facts(forecast), text)
     if whole:
         yield from _gates(forecast, text)
         yield from _reasons(forecast, text)
         yield from _groups(forecast, text)
     yield from _settings(forecast, text)
-    yield from _section("notes", (("-", note) for note in sentences.notes(forecast)), text, label=2)
-
-
-def _labelled(
-    label: str, words: str, width: int, *, style: Style = Style.PLAIN, indent: int = 2, wide: int = _LABEL
-) -> Iterator[Line]:
-    """A word, and beside it text that is broken to fit."""
-    begin = shortened(label, wide - 1) if label else ""
-    for line in wrapped(words, width - indent - wide):
-        yield Span(" " * indent + begin + " " * (wide - cells(begin)), Style.FAINT), Span(line, style)
-        begin = ""
-
-
-def _section(title: str, facts: Iterable[tuple[str, str]], width: int, *, label: int = _LABEL) -> Iterator[Line]:
-    """A heading and its facts; nothing at all where there are none."""
-    for number, (name, words) in enumerate(facts):
-        if number == 0:
-            yield ()
-            yield (Span(shortened(title, width), Style.STRONG),)
-        yield from _labelled(name, words, width, wide=label)
+    yield from section("notes", (("-", note) for note in sentences.notes(forecast)), text, label=2)
 
 
 def _why(forecast: Forecast, width: int) -> Iterator[Line]:
@@ -87,7 +68,7 @@ def _why(forecast: Forecast, width: int) -> Iterator[Line]:
     if stopped is None:
         return
     yield ()
-    yield from _labelled("why", stopped.because, width, indent=0, wide=5)
+    yield from labelled("why", stopped.because, width, indent=0, wide=5)
 
 
 def _ledger(forecast: Forecast, width: int) -> Iterator[Line]:
@@ -125,13 +106,13 @@ def _finding(finding: "Finding", forecast: Forecast, width: int, *, whole: bool)
         yield from _remedy(remedy, forecast, width)
     starts = any(remedy.fails_at is None for remedy in remedies)
     for words in finding.beyond:
-        yield from _labelled("or" if starts else "note", words, width)
+        yield from labelled("or" if starts else "note", words, width)
     for flag, why in vain if whole else vain[:_VAIN]:
-        yield from _labelled("not", f"{flag}: {why}", width)
+        yield from labelled("not", f"{flag}: {why}", width)
     if whole:
         yield from _evidence(finding, forecast, width)
     elif left := _left_out(len(remedies) - _REMEDIES, len(vain) - _VAIN):
-        yield from _labelled("more", f"{left}: --all", width)
+        yield from labelled("more", f"{left}: --all", width)
 
 
 def _left_out(to_do: int, not_to: int) -> str:
@@ -143,21 +124,21 @@ def _evidence(finding: "Finding", forecast: Forecast, width: int) -> Iterator[Li
     said = None if forecast.stopped_at is None else forecast.stopped_at.because
     for evidence in finding.evidence:
         if evidence != said:
-            yield from _labelled("seen", evidence, width)
+            yield from labelled("seen", evidence, width)
 
 
 def _remedy(remedy: "Remedy", forecast: Forecast, width: int) -> Iterator[Line]:
     label = "do" if remedy.fails_at is None else "partly"
-    yield from _labelled(label, sentences.change(remedy, forecast.engine), width, style=Style.FLAG)
-    yield from _labelled("price", remedy.price, width)
-    yield from _labelled("then", sentences.result(remedy), width, style=_STYLES[remedy.verdict])
+    yield from labelled(label, sentences.change(remedy, forecast.engine), width, style=Style.FLAG)
+    yield from labelled("price", remedy.price, width)
+    yield from labelled("then", sentences.result(remedy), width, style=_STYLES[remedy.verdict])
 
 
 def _inert(forecast: Forecast, findings: "tuple[Finding, ...]", width: int) -> Iterator[Line]:
     """Flags that change nothing where it stops, and of which no finding has said so."""
     left = sentences.also_inert(forecast, findings)
     if left:
-        yield from _section("changes nothing there", [("", ", ".join(left))], width, label=0)
+        yield from section("changes nothing there", [("", ", ".join(left))], width, label=0)
 
 
 def _gates(forecast: Forecast, width: int) -> Iterator[Line]:
@@ -173,19 +154,19 @@ def _gate(gate: Gate, width: int) -> Iterator[Line]:
     if gate.inert:
         facts.append(("inert", ", ".join(gate.inert)))
     for name, words in facts:
-        yield from _labelled(name, words, width)
+        yield from labelled(name, words, width)
 
 
 def _reasons(forecast: Forecast, width: int) -> Iterator[Line]:
     """How each size is known."""
     when, ledger = sentences.shown_ledger(forecast)
     facts = ((entry.account, f"{entry.size}, {entry.basis}: {entry.because}") for entry in ledger)
-    yield from _section(f"how we know what is there {when}", facts, width, label=13)
+    yield from section(f"how we know what is there {when}", facts, width, label=13)
 
 
 def _groups(forecast: Forecast, width: int) -> Iterator[Line]:
     facts = (("group", words) for words in sentences.groups(forecast))
-    yield from _section("layers that take blocks together", facts, width)
+    yield from section("layers that take blocks together", facts, width)
 
 
 def _settings(forecast: Forecast, width: int) -> Iterator[Line]:
@@ -196,4 +177,4 @@ def _settings(forecast: Forecast, width: int) -> Iterator[Line]:
     for name, setting in forecast.settings.items():
         words = f"{sentences.value(setting)}  ({setting.because or setting.origin})"
         facts.append((name, words) if wide else ("", f"{name} {words}"))
-    yield from _section("settings", facts, width, label=wide)
+    yield from section("settings", facts, width, label=wide)

@@ -4,7 +4,7 @@ Knows what is said in which order, and keeps every line within the width. Does n
 and the edge chooses how that looks. Without any style it reads the same.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from oomph.diagnose.machine.holders import Kind
@@ -15,13 +15,13 @@ from oomph.ledger.claims import apart
 from oomph.ledger.gate import Verdict
 from oomph.ledger.probe import Host, Probe
 from oomph.units import Bounds
+from oomph.write.facts import labelled, section
 from oomph.write.probe_bars import bar_lines, bars_of, label_of
-from oomph.write.span import Line, Span, Style, cells, joined, shortened, wrapped
+from oomph.write.span import Line, Span, Style, joined, shortened, wrapped
 
 _NARROWEST: Final = 40
 _WIDEST: Final = 200
 _TEXT: Final = 110  # columns; longer lines are hard to read
-_LABEL: Final = 9  # cells of the longest label, and two more
 _BULLET: Final = 2  # cells of a dash before a note
 _HOLDERS: Final = 8  # on one device; more are counted
 _STYLES: Final = {
@@ -57,10 +57,10 @@ def probe_lines(probe: Probe, found: Judgement, *, width: int = 80) -> Iterator[
         yield from bar_lines(bars, width)
     yield from _holders(found, text)
     yield from _remarks(found, text)
-    yield from _section("what vLLM will believe, and who says it", _beliefs(found), text)
-    yield from _section("host", _host(probe), text)
-    yield from _section("environment", _environment(probe), text, label=0)
-    yield from _section("notes", (("-", note) for note in probe.notes), text, label=_BULLET)
+    yield from section("what vLLM will believe, and who says it", _beliefs(found), text, once=True)
+    yield from section("host", _host(probe), text, once=True)
+    yield from section("environment", _environment(probe), text, label=0)
+    yield from section("notes", (("-", note) for note in probe.notes), text, label=_BULLET)
 
 
 def _answers(found: Judgement, width: int) -> Iterator[Line]:
@@ -108,28 +108,9 @@ def _ranged(size: Bounds) -> str:
     return size.low.down if size.exact else f"{size.low.down} to {size.high.down}"
 
 
-def _labelled(label: str, words: str, width: int, *, style: Style = Style.PLAIN, wide: int = _LABEL) -> Iterator[Line]:
-    """A word, and beside it text that is broken to fit."""
-    begin = shortened(label, wide - 1) if label else ""
-    for line in wrapped(words, max(width - 2 - wide, 8)):
-        yield Span("  " + begin + " " * (wide - cells(begin)), Style.FAINT), Span(line, style)
-        begin = ""
-
-
-def _section(title: str, facts: Iterable[tuple[str, str]], width: int, *, label: int = _LABEL) -> Iterator[Line]:
-    """A heading and its facts; nothing at all where there are none. A label that stands above is not repeated."""
-    above = None
-    for name, words in facts:
-        if above is None:
-            yield ()
-            yield (Span(shortened(title, width), Style.STRONG),)
-        yield from _labelled("" if name == above and label > _BULLET else name, words, width, wide=label)
-        above = name
-
-
 def _holders(found: Judgement, width: int) -> Iterator[Line]:
     facts = [fact for each in found.devices for fact in _held(each, label_of(each.place, found))]
-    yield from _section("held by", facts, width)
+    yield from section("held by", facts, width, once=True)
 
 
 def _held(each: Judged, where: str) -> Iterator[tuple[str, str]]:
@@ -154,7 +135,7 @@ def _remarks(found: Judgement, width: int) -> Iterator[Line]:
         for line in wrapped(remark.words, width - 2):
             yield (Span(f"  {line}"),)
         if remark.do is not None:
-            yield from _labelled("do", remark.do, width, style=Style.FLAG, wide=5)
+            yield from labelled("do", remark.do, width, style=Style.FLAG, wide=5)
 
 
 def _remarked(found: Judgement) -> dict[Remark, list[str]]:

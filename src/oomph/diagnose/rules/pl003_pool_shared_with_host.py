@@ -32,6 +32,7 @@ Give the pool a size in bytes, and leave the system its part. Before the start, 
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from oomph.diagnose.case import Case, Phase, Platform
@@ -66,7 +67,7 @@ def check(case: Case) -> Finding | None:
         return None
     pool = next((said for name in _POOL if (said := case.spoken(name)) is not None), None)
     return _finding(
-        sure=sure,
+        confidence=sure,
         summary=_killed(case, ended),
         lines=tuple(line for line in (pool, ended.said) if line is not None),
         arithmetic=tuple(_unseen(ended)),
@@ -77,7 +78,7 @@ def check(case: Case) -> Finding | None:
 def _at_start(case: Case, start: Refused) -> Finding:
     engine = start.left <= _LITTLE or (start.left <= _LESS_FREE and start.engine_share(shared=True) is not None)
     return _finding(
-        sure=0.5 if engine else 0.87,
+        confidence=0.5 if engine else 0.87,
         summary=f"host and device share {start.total.likely}, and {start.held.likely} of it are in use before the start",
         lines=(start.said,),
         arithmetic=(start.sum,),
@@ -93,7 +94,7 @@ def _not_given(case: Case, refusal: Said | None) -> Finding | None:
     if failed is None and refusal is None:
         return None
     return _finding(
-        sure=0.9 if refusal is not None else 0.72,
+        confidence=0.9 if refusal is not None else 0.72,
         summary="host and device share one memory, and the system did not give back what it keeps as page cache",
         lines=tuple(line for line in (refusal, failed) if line is not None),
         arithmetic=(),
@@ -131,23 +132,6 @@ def _unseen(ended: Kill) -> Iterator[str]:
             f"the largest process held {ended.resident} when the whole host was full: "
             "the rest is in no process's account, as memory is that the driver has given out"
         )
-
-
-def _finding(
-    *, sure: float, summary: str, lines: tuple[Said, ...], arithmetic: tuple[str, ...], remedies: tuple[Remedy, ...]
-) -> Finding:
-    return Finding(
-        code="PL003",
-        name="pool-shared-with-host",
-        cause=CAUSE,
-        confidence=sure,
-        summary=summary,
-        lines=lines,
-        arithmetic=arithmetic,
-        remedies=remedies,
-        unhelpful=_VAIN,
-        missing=("free -g before the start, and after dropping the page cache",),
-    )
 
 
 _given_in_bytes: Final = span("0.10.2")  # config/cache.py
@@ -199,3 +183,11 @@ _VAIN: Final = {
     "--max-model-len, --max-num-seqs": "they do not shrink the pool: it takes the rest of the share",
     "looking at nvidia-smi": "it shows no memory of its own there, because there is none",
 }
+_finding: Final = partial(
+    Finding,
+    code="PL003",
+    name="pool-shared-with-host",
+    cause=CAUSE,
+    unhelpful=_VAIN,
+    missing=("free -g before the start, and after dropping the page cache",),
+)

@@ -31,10 +31,11 @@ start one after the other, each with a share of what is free.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from oomph.diagnose.case import Case, Phase
-from oomph.diagnose.finding import Finding, Remedy, Said
+from oomph.diagnose.finding import Finding, Remedy
 from oomph.diagnose.grounds.others import crowded, held_by_others
 from oomph.diagnose.grounds.refused_start import Occupied, Refused, occupied, refused, shared, smaller_share
 from oomph.ledger.observation import Quantity
@@ -55,7 +56,7 @@ def check(case: Case) -> Finding | None:
     if others is None or total is None or case.failure is None or not crowded(case):
         return None
     return _finding(
-        sure=_sure(case) if others >= _MUCH * total.likely else 0.5,
+        confidence=_sure(case) if others >= _MUCH * total.likely else 0.5,
         summary=f"other processes hold {others} of the {total.likely} of this device",
         lines=(case.failure.said,),
         arithmetic=tuple(_beside(case, others)),
@@ -76,7 +77,7 @@ def _at_start(case: Case, start: Refused) -> Finding | None:
         None
         if sure is None
         else _finding(
-            sure=sure,
+            confidence=sure,
             summary=f"others hold {start.held.likely} of the {start.total.likely} of this device before the engine starts",
             lines=(start.said,),
             arithmetic=(start.sum,),
@@ -104,23 +105,6 @@ def _beside(case: Case, others: Bytes) -> Iterator[str]:
         yield f"{tried.likely} were asked for; {free.likely} are free, and would be {Bytes(free.likely + others)} without them"
 
 
-def _finding(
-    *, sure: float, summary: str, lines: tuple[Said, ...], arithmetic: tuple[str, ...], remedies: tuple[Remedy, ...]
-) -> Finding:
-    return Finding(
-        code="SC003",
-        name="device-held-by-others",
-        cause=CAUSE,
-        confidence=sure,
-        summary=summary,
-        lines=lines,
-        arithmetic=arithmetic,
-        remedies=remedies,
-        unhelpful=_VAIN,
-        missing=("who they are: nvidia-smi --query-compute-apps=pid,used_memory --format=csv",),
-    )
-
-
 _FREE: Final = Remedy(
     change={},
     act="end the other processes on this device, or wait until they are done, and start the same again",
@@ -138,3 +122,11 @@ _VAIN: Final = {
     "--cpu-offload-gb, a smaller model": "the room is there, and somebody else has it",
     "expandable_segments": "nothing is in pieces; it is in other hands",
 }
+_finding: Final = partial(
+    Finding,
+    code="SC003",
+    name="device-held-by-others",
+    cause=CAUSE,
+    unhelpful=_VAIN,
+    missing=("who they are: nvidia-smi --query-compute-apps=pid,used_memory --format=csv",),
+)

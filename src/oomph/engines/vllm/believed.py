@@ -11,12 +11,12 @@ from typing import Final
 from oomph.engines.history import Release, Since
 from oomph.engines.vllm import facts
 from oomph.engines.vllm.measured.shipped import SHIPPED
+from oomph.engines.vllm.unified import shares_memory
 from oomph.ledger.claims import Claim, Source, apart, claims, preloaded, served
 from oomph.ledger.probe import Gpu, Probe
 from oomph.ledger.visible import Place
 from oomph.units import GIB, MIB, Bounds, Bytes, together
 
-_SHARING: Final = frozenset({(8, 7), (11, 0), (12, 1)})  # Orin, Thor, Spark
 _CLIENT: Final = 20 * MIB  # of a context that is the MPS server's: a client was seen to pay 23 MiB
 _ITSELF: Final = Bounds(GIB // 2, 6 * GIB, 2 * GIB)  # the engine's own processes, where their memory is the device's
 
@@ -29,8 +29,7 @@ def never(gpu: Gpu) -> bool:
 
 def listed(gpu: Gpu) -> bool:
     """The host is asked for three capabilities by their number."""
-    known = gpu.capability
-    return known is not None and (known.major, known.minor) in _SHARING
+    return shares_memory(gpu.capability)
 
 
 def integrated(gpu: Gpu) -> bool:

@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import Final
 
 from oomph.engines.history import Release
-from oomph.engines.vllm import facts, gates, kv, seen
+from oomph.engines.vllm import facts, gates, kv, on_device, seen
+from oomph.engines.vllm.asked import Asked
 from oomph.engines.vllm.compilation import Graphs, compilation
 from oomph.engines.vllm.context import overridden, too_long
 from oomph.engines.vllm.footprint import footprint
@@ -18,10 +19,10 @@ from oomph.engines.vllm.formulas.batches import Usage
 from oomph.engines.vllm.measured.calibration import Calibration
 from oomph.engines.vllm.measured.shipped import SHIPPED
 from oomph.engines.vllm.model import Model
-from oomph.engines.vllm.pool.facts import override_counts
-from oomph.engines.vllm.pool.refusal import Reason, Refusal
-from oomph.engines.vllm.rank import Given, Rank, add_up, budget, free_at_start
+from oomph.engines.vllm.planned import Planned, given_pool
+from oomph.engines.vllm.rank import Rank, add_up, free_at_start
 from oomph.engines.vllm.releases import HISTORY
+from oomph.engines.vllm.requested import budget
 from oomph.engines.vllm.resolve import longest, resolve
 from oomph.engines.vllm.shapes import Start, shapes
 from oomph.engines.vllm.speculation import speculation
@@ -37,7 +38,7 @@ from oomph.ledger.device import Device
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate, Step, Verdict
 from oomph.ledger.geometry import Geometry
-from oomph.ledger.kv import GraphProfile, KvPool
+from oomph.ledger.kv import GraphProfile
 from oomph.ledger.ledger import Basis, Entry, weakest
 from oomph.ledger.observed import Observed
 from oomph.ledger.same import Same
@@ -47,7 +48,6 @@ from oomph.units import Bounds, Bytes
 _AGREE: Final = 0.02  # of the weights: scales and zero points that a kernel keeps differently
 _WORSE: Final = {Verdict.OVERFLOWS: 0, Verdict.UNSURE: 1, Verdict.FITS: 2}
 _UNSEEN: Final = Observed()
-_TOO_LITTLE: Final = frozenset({Reason.NO_MEMORY, Reason.TOO_SMALL, Reason.NOTHING_FITS, Reason.NO_BLOCKS})
 
 
 def forecast(
@@ -67,7 +67,7 @@ def forecast(
     poorest = min(devices, key=lambda device: device.total if device.free is None else device.free.low)
     context_tokens = None if model is None else longest(model.geometry, release)
     settings = resolve(flags, device=poorest, release=release, context_tokens=context_tokens, usage=usage)
-    asked = _Asked(
+    asked = Asked(
         flags=flags,
         settings=settings,
         devices=devices,
@@ -82,23 +82,12 @@ def forecast(
         model=None if model is None else model.name,
         device=poorest,
         count=len(devices),
+        devices=devices,
         settings=settings,
         gates=() if model is not None else tuple(_without_model(asked, poorest)),
         warnings=tuple(filter(None, (HISTORY.warning(release),))),
     )
     return plain if model is None else _with_model(plain, asked, model)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """The question, resolved."""
-
-    flags: Flags
-    settings: Settings
-    devices: tuple[Device, ...]
-    release: Release
-    observed: Observed
-    calibration: Calibration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,20 +108,20 @@ class _Way:
         return _WORSE[Verdict.FITS], 0, self.rank.pool.likely
 
 
-def _without_model(asked: _Asked, device: Device) -> Iterator[Gate]:
+def _without_model(asked: Asked, device: Device) -> Iterator[Gate]:
     """The start check alone, which looks at no model."""
     if facts.start_check.at(asked.release):
         before = asked.calibration.context * 1
         yield _start_check(asked, device, free=free_at_start(device, before), before=before)
 
 
-def _start_check(asked: _Asked, device: Device, *, free: Bounds, before: Bounds) -> Gate:
+def _start_check(asked: Asked, device: Device, *, free: Bounds, before: Bounds) -> Gate:
     share = asked.settings.number("gpu_memory_utilization")
-    may_use = budget(device, share=share, release=asked.release)
+    may_use = budget(device.total, share=share, release=asked.release)
     return gates.start_check(device, share=share, budget=may_use, free=free, before=before)
 
 
-def _with_model(plain: Forecast, asked: _Asked, model: Model) -> Forecast:
+def _with_model(plain: Forecast, asked: Asked, model: Model) -> Forecast:
     kept = kv.kept(
         model.geometry,
         asked.flags,
@@ -145,8 +134,9 @@ def _with_model(plain: Forecast, asked: _Asked, model: Model) -> Forecast:
     weighed = model.weights is not None or asked.observed.weights is not None
     unread = not_modelled(asked.flags, model.quantization, weighed=weighed)
     ranks = tuple(_ranks(asked, model, kept, assumed=unread is not None))
-    pool = _Pool.of(kept, ranks, asked)
-    ways = [_way(each, pool, kept, asked) for each in ranks]
+    pool = Planned.of(kept, ranks, asked)
+    profile = kv.graph_profile(kept, asked.settings, asked.release)
+    ways = [_way(each, pool, kept, asked, profile) for each in ranks]
     worst = min(ways, key=lambda way: way.order)
     told = pool.sized if pool.sized is not None else pool.plain
     return replace(
@@ -158,7 +148,7 @@ def _with_model(plain: Forecast, asked: _Asked, model: Model) -> Forecast:
         skipped={} if unread or pool.plain is None else _skipped(worst, kept, asked),
         geometry=model.geometry,
         parameters=_parameters(Same(model.geometry)),
-        ledger=gates.steady(worst.rank),
+        ledger=on_device.steady(worst.rank),
         kv=told,
         pool=worst.rank.pool if told is not None else None,
         graph_profile=worst.profile,
@@ -166,7 +156,7 @@ def _with_model(plain: Forecast, asked: _Asked, model: Model) -> Forecast:
     )
 
 
-def _ranks(asked: _Asked, model: Model, kept: kv.Kept, *, assumed: bool) -> Iterator[Rank]:
+def _ranks(asked: Asked, model: Model, kept: kv.Kept, *, assumed: bool) -> Iterator[Rank]:
     """Every rank that differs from the others: by its device, or by its stage."""
     tensor, pipeline = (asked.flags.count(f"{kind}_parallel_size") for kind in ("tensor", "pipeline"))
     met = set()
@@ -177,7 +167,7 @@ def _ranks(asked: _Asked, model: Model, kept: kv.Kept, *, assumed: bool) -> Iter
             yield _rank(asked, model, kept, device=device, place=place, stage=stage, assumed=assumed)
 
 
-def _rank(asked: _Asked, model: Model, kept: kv.Kept, *, device: Device, place: int, stage: int, assumed: bool) -> Rank:
+def _rank(asked: Asked, model: Model, kept: kv.Kept, *, device: Device, place: int, stage: int, assumed: bool) -> Rank:
     where = world.ranks(asked.flags, stage=stage)
     start = Start(
         geometry=model.geometry,
@@ -197,7 +187,7 @@ def _rank(asked: _Asked, model: Model, kept: kv.Kept, *, device: Device, place: 
         loading=load_peak(model, asked.flags, device.capability, asked.release, ranks=where),
         parts=seen.parts(asked.observed, footprint(shapes(start), asked.calibration), place),
         release=asked.release,
-        given=_given(asked, kept),
+        given=given_pool(asked, kept),
     )
     return seen.pool(asked.observed, found)
 
@@ -207,59 +197,7 @@ def _assumed(entry: Entry) -> Entry:
     return replace(entry, basis=weakest(entry.basis, Basis.ASSUMED))
 
 
-def _given(asked: _Asked, kept: kv.Kept) -> Given | None:
-    """The pool, where the user says how many bytes it has, or how many blocks; blocks decide where both are said."""
-    size = asked.flags.positive("kv_cache_memory_bytes")
-    blocks = asked.flags.positive("num_gpu_blocks_override")
-    plain = kv.pool(kept, asked.release, available=None) if blocks is not None else None
-    if blocks is None or not isinstance(plain, KvPool):
-        return None if size is None else Given(size=Bytes(size), checked=Bytes(size))
-    taken = Bytes(-(-blocks * plain.bytes_per_block // asked.flags.count("pipeline_parallel_size")))
-    if override_counts.at(asked.release):
-        return Given(size=taken, checked=taken)
-    return Given(size=taken, checked=None if size is None else Bytes(size))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pool:
-    """The pool that all ranks share: as large as it is likely to be, and whatever its size."""
-
-    sized: KvPool | None
-    plain: KvPool | None
-    fitting: int | None  # tokens of the longest request, where the asked-for does not fit
-    words: str | None = None  # why there is none
-
-    @classmethod
-    def of(cls, kept: kv.Kept, ranks: tuple[Rank, ...], asked: _Asked) -> "_Pool":
-        """As the release plans it."""
-        stages = asked.flags.count("pipeline_parallel_size")
-        tensor = asked.flags.count("tensor_parallel_size")
-        room = tuple(
-            min(each.checked.likely for each in ranks if each.place // tensor % stages == stage)
-            for stage in range(stages)
-        )
-        sized = kv.pool(kept, asked.release, available=room)
-        if isinstance(sized, KvPool):
-            return cls(sized=sized, plain=sized, fitting=None, words=_never(sized))
-        plain = kv.pool(kept, asked.release, available=None)
-        refused = plain if isinstance(plain, Refusal) else sized
-        if isinstance(plain, Refusal) or sized.reason not in _TOO_LITTLE:
-            return cls(sized=None, plain=None, fitting=None, words=f"the pool cannot be planned: {refused.reason}")
-        return cls(sized=None, plain=plain, fitting=sized.fitting_tokens)
-
-
-def _never(pool: KvPool) -> str | None:
-    """What to say of a pool that passes the check and yet holds no request of full length."""
-    if pool.concurrency is None or pool.concurrency >= 1:
-        return None
-    return (
-        f"the pool holds {pool.concurrency:.2f} requests of full length: this release starts with it, "
-        "and such a request waits for ever"
-    )
-
-
-def _way(rank: Rank, pool: _Pool, kept: kv.Kept, asked: _Asked) -> _Way:
-    profile = kv.graph_profile(kept, asked.settings, asked.release)
+def _way(rank: Rank, pool: Planned, kept: kv.Kept, asked: Asked, profile: GraphProfile | None) -> _Way:
     if profile is not None:
         ran_out = None if asked.observed.allocated is None else asked.observed.allocated.at(rank.place)
         profile = replace(profile, fails=gates.first_failing(profile, rank, ran_out))
@@ -268,7 +206,7 @@ def _way(rank: Rank, pool: _Pool, kept: kv.Kept, asked: _Asked) -> _Way:
 
 
 def _gates(
-    rank: Rank, pool: _Pool, kept: kv.Kept, asked: _Asked, profile: GraphProfile | None
+    rank: Rank, pool: Planned, kept: kv.Kept, asked: Asked, profile: GraphProfile | None
 ) -> Iterator[Gate | None]:
     """In the order in which they are met."""
     if facts.start_check.at(asked.release):
@@ -289,7 +227,7 @@ def _gates(
     yield gates.serving(rank)
 
 
-def _sequences_with_blocks(kept: kv.Kept, asked: _Asked) -> Bounds | None:
+def _sequences_with_blocks(kept: kv.Kept, asked: Asked) -> Bounds | None:
     """Sequences that must each have a block for their state: all of them, where whole decode steps are captured.
 
     Some attention kernels capture in pieces where tokens are guessed, and then none must.
@@ -305,7 +243,7 @@ def _captures(settings: Settings) -> bool:
     return bool(settings["cudagraph_capture_sizes"].value)
 
 
-def _skipped(way: _Way, kept: kv.Kept, asked: _Asked) -> dict[Step, str]:
+def _skipped(way: _Way, kept: kv.Kept, asked: Asked) -> dict[Step, str]:
     """Gates that are not met on this way up, and why."""
     met = {gate.step for gate in way.gates}
     given = "--kv-cache-memory-bytes or --num-gpu-blocks-override says how large the pool is"

@@ -4,16 +4,14 @@ Knows which parts are on the device at each gate, and which flags change neither
 part is, nor what would help.
 """
 
-from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final
 
+from oomph.engines.vllm import on_device
 from oomph.engines.vllm.rank import Rank
 from oomph.ledger.device import Device
 from oomph.ledger.gate import Gate, Step, Verdict
 from oomph.ledger.kv import GraphProfile, KvPool
-from oomph.ledger.ledger import Account, Basis, Entry, Ledger
-from oomph.ledger.same import Same
+from oomph.ledger.ledger import Account, Ledger
 from oomph.ledger.settings import Settings
 from oomph.units import Bounds, Bytes, together
 
@@ -51,7 +49,7 @@ def start_check(device: Device, *, share: float, budget: Bytes, free: Bounds, be
         has=free,
         because=(f"{_SHARE} {share:g} of {device.total} is {budget}; {free.low} to {free.high} are {seen}"),
         inert=INERT[Step.START_CHECK],
-        ledger=Ledger(tuple(_driver(device, before))),
+        ledger=Ledger(tuple(on_device.driver(device, before))),
     )
 
 
@@ -64,7 +62,7 @@ def load(rank: Rank) -> Gate:
         has=rank.room,
         because=f"weights of {rank.weights.size}{moment}; {_was_free(rank)}",
         inert=tuple(flag for flag in INERT[Step.LOAD] if flag != _SEQUENCES or not rank.parts.counts_words),
-        ledger=_loading(rank),
+        ledger=on_device.loading(rank),
     )
 
 
@@ -77,7 +75,7 @@ def profile(rank: Rank) -> Gate:
         has=rank.room,
         because=f"the largest step takes {peak} for a moment, beside {rank.resident.likely}; {_was_free(rank)}",
         inert=INERT[Step.PROFILE],
-        ledger=_held(rank, (Account.ACTIVATIONS, peak, "the largest step, for a moment")),
+        ledger=on_device.held(rank, (Account.ACTIVATIONS, peak, "the largest step, for a moment")),
     )
 
 
@@ -93,7 +91,9 @@ def graph_profile(rank: Rank, throw_away: GraphProfile) -> Gate:
             + _failing(throw_away)
         ),
         inert=INERT[Step.GRAPH_PROFILE],
-        ledger=_held(rank, (Account.KV_POOL, Bounds(throw_away.total), f"{throw_away.words}, thrown away afterwards")),
+        ledger=on_device.held(
+            rank, (Account.KV_POOL, Bounds(throw_away.total), f"{throw_away.words}, thrown away afterwards")
+        ),
     )
 
 
@@ -110,7 +110,7 @@ def pool_size(rank: Rank) -> Gate:
             f"{_left(rank.left)} left for the pool"
         ),
         inert=INERT[Step.POOL_SIZE] if not rank.parts.unfolds else (_KEPT,),
-        ledger=_held(rank, _pooled(rank)),
+        ledger=on_device.held(rank, on_device.pooled(rank)),
     )
 
 
@@ -129,7 +129,7 @@ def one_request(rank: Rank, kv: KvPool, settings: Settings, *, fitting: int | No
             f"{kv.need}, {_left(room)} left for the pool{shorter}{part}"
         ),
         inert=(_SHARE,) if rank.given is not None and rank.given.checked is not None else (),
-        ledger=_held(rank, _pooled(rank)),
+        ledger=on_device.held(rank, on_device.pooled(rank)),
     )
 
 
@@ -150,7 +150,9 @@ def capture(rank: Rank, kv: KvPool, *, sequences: Bounds | None) -> Gate:
         has=rank.room,
         because=f"graphs take {graphs} beside the pool and the weights; {_was_free(rank)}",
         inert=INERT[Step.CAPTURE],
-        ledger=_held(rank, _pooled(rank), _used(rank), (Account.GRAPHS, graphs, "as captured")),
+        ledger=on_device.held(
+            rank, on_device.pooled(rank), on_device.used(rank), (Account.GRAPHS, graphs, "as captured")
+        ),
     )
     blocks = None if sequences is None else _one_block_each(rank, kv, sequences)
     return blocks if blocks is not None and beside.verdict is not Verdict.OVERFLOWS else beside
@@ -167,7 +169,7 @@ def _one_block_each(rank: Rank, kv: KvPool, sequences: Bounds) -> Gate | None:
             f"and {_left(rank.pool)} left for the pool"
         ),
         inert=(_LENGTH, _KEPT),
-        ledger=_held(rank, _pooled(rank)),
+        ledger=on_device.held(rank, on_device.pooled(rank)),
     )
     return None if gate.verdict is Verdict.FITS else gate
 
@@ -186,8 +188,12 @@ def warm_up(rank: Rank) -> Gate:
         )
         + f"; {_was_free(rank)}",
         inert=INERT[Step.WARM_UP],
-        ledger=_held(
-            rank, _pooled(rank), _used(rank), _captured(rank), (Account.ACTIVATIONS, rows, "sampling, for a moment")
+        ledger=on_device.held(
+            rank,
+            on_device.pooled(rank),
+            on_device.used(rank),
+            on_device.captured(rank),
+            (Account.ACTIVATIONS, rows, "sampling, for a moment"),
         ),
     )
 
@@ -201,86 +207,8 @@ def serving(rank: Rank) -> Gate:
         has=rank.room,
         because=f"the worst step takes {worst} for a moment; {_was_free(rank)}",
         inert=INERT[Step.SERVING],
-        ledger=steady(rank),
+        ledger=on_device.steady(rank),
     )
-
-
-def steady(rank: Rank) -> Ledger:
-    """What is on the device once it serves."""
-    worst = (Account.ACTIVATIONS, rank.parts.serving, "the worst step, for a moment")
-    return _held(rank, *_up(rank), worst)
-
-
-_Part = tuple[Account, Bounds, str]
-
-
-def _driver(device: Device, before: Bounds) -> Iterator[Entry]:
-    """What is there before the engine looks."""
-    yield Entry(
-        account=Account.DRIVER,
-        size=before,
-        basis=Basis.CALIBRATED,
-        because="a CUDA context, the handles of its libraries, and what ranks take to talk to each other",
-    )
-    if device.free is not None:
-        others = Bounds(device.total) - device.free - before
-        if others.high > 0:
-            held = Bounds(max(0, others.low), others.high, max(0, others.likely))
-            yield Entry(account=Account.FOREIGN, size=held, basis=Basis.OBSERVED, because="not free when looked at")
-
-
-def _held(rank: Rank, *parts: _Part) -> Ledger:
-    """What is there before, the weights, what stays with them, and these."""
-    more = tuple(
-        Entry(account=account, size=size, basis=Basis.CALIBRATED, because=why)
-        for account, size, why in parts
-        if size.high
-    )
-    return Ledger((*_base(Same(rank)), *more))
-
-
-@lru_cache(maxsize=4)
-def _base(rank: Same[Rank]) -> tuple[Entry, ...]:
-    """What is on the device at every gate after loading."""
-    parts = rank.it.parts
-    stays = parts.buffers + parts.fragments
-    return (
-        *_driver(rank.it.device, parts.before),
-        Entry(account=Account.DRIVER, size=parts.outside, basis=Basis.CALIBRATED, because="outside PyTorch"),
-        rank.it.weights,
-        Entry(account=Account.ACTIVATIONS, size=stays, basis=Basis.CALIBRATED, because="the runner's buffers, kept"),
-    )
-
-
-def _loading(rank: Rank) -> Ledger:
-    """What is there while weights are loaded: nothing has run yet, so nothing is outside or in fragments."""
-    more = (
-        (rank.parts.buffers, "the runner's buffers, kept"),
-        (rank.loading, "copies while loading, for a moment"),
-    )
-    entries = (
-        Entry(account=Account.ACTIVATIONS, size=size, basis=Basis.CALIBRATED, because=why)
-        for size, why in more
-        if size.high
-    )
-    return Ledger((*_driver(rank.device, rank.parts.before), rank.weights, *entries))
-
-
-def _used(rank: Rank) -> _Part:
-    return Account.ACTIVATIONS, rank.parts.workspaces, "workspaces of kernels, taken when they are first used"
-
-
-def _up(rank: Rank) -> tuple[_Part, ...]:
-    """What is there once the engine is up."""
-    return _pooled(rank), _used(rank), _captured(rank)
-
-
-def _pooled(rank: Rank) -> _Part:
-    return Account.KV_POOL, rank.pool, "keys, values and states"
-
-
-def _captured(rank: Rank) -> _Part:
-    return Account.GRAPHS, rank.parts.graphs, "as captured"
 
 
 def _was_free(rank: Rank) -> str:

@@ -3,13 +3,12 @@
 Knows the sums. Does not know verdicts: `gates` asks the questions.
 """
 
-import math
 from dataclasses import dataclass
 
 from oomph.engines.history import Release
-from oomph.engines.vllm import facts
 from oomph.engines.vllm.counting import counted
 from oomph.engines.vllm.footprint import Footprint
+from oomph.engines.vllm.requested import budget
 from oomph.ledger.device import Device
 from oomph.ledger.ledger import Entry
 from oomph.units import Bounds, Bytes, largest, together
@@ -100,7 +99,7 @@ def add_up(
         device=device,
         place=place,
         share=share,
-        budget=budget(device, share=share, release=release),
+        budget=budget(device.total, share=share, release=release),
         free=free,
         room=room(device),
         before=parts.before if device.free is None else Bounds(0),
@@ -120,11 +119,6 @@ def room(device: Device) -> Bounds:
     if device.really is None:
         return told
     return Bounds(min(told.low, device.really), min(told.high, device.really), min(told.likely, device.really))
-
-
-def budget(device: Device, *, share: float, release: Release) -> Bytes:
-    """What the engine may use of a device."""
-    return Bytes(math.ceil(facts.requested.at(release)(total=device.total, share=share)))
 
 
 def free_at_start(device: Device, before: Bounds) -> Bounds:

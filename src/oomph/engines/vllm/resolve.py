@@ -14,12 +14,12 @@ from oomph.engines.vllm.context import usual_tokens
 from oomph.engines.vllm.formulas.batches import Batch, Usage
 from oomph.engines.vllm.formulas.captures import Wish
 from oomph.engines.vllm.speculation import speculation
+from oomph.engines.vllm.unified import GB10
 from oomph.ledger.device import Device
 from oomph.ledger.geometry import Geometry
 from oomph.ledger.settings import Flags, Origin, Setting, Settings, Value
 from oomph.units import Bytes
 
-_SHARED: Final = (12, 1)  # the compute capability of GB10, whose start-ups print the small defaults
 _UNLIMITED: Final = 1 << 30  # tokens of context: so long that it does not limit a step
 
 
@@ -88,7 +88,7 @@ def _batch(flags: Flags, *, device: Device, release: Release, context_tokens: in
 
 def _as_asked(device: Device) -> Device:
     """The device as NVML tells of it; of one that shares the host's memory it tells no total, and 0 is taken for it."""
-    blind = device.capability is not None and (device.capability.major, device.capability.minor) == _SHARED
+    blind = device.capability == GB10  # whose start-ups print the small defaults
     told = Bytes(1) if blind else device.card
     return replace(device, total=told, free=None) if told else device
 

@@ -12,12 +12,12 @@ from oomph.engines.vllm.facts import Sampler
 from oomph.engines.vllm.formulas import activations
 from oomph.engines.vllm.kv import kind
 from oomph.engines.vllm.pictures import pictures_of_a_request
+from oomph.engines.vllm.unified import shares_memory
 from oomph.engines.vllm.weights.ranks import Ranks
 from oomph.ledger.device import Device
 from oomph.ledger.geometry import Delta, Geometry
 from oomph.ledger.settings import Flags, Settings
 
-_UNIFIED: Final = {(8, 7), (11, 0), (12, 1)}  # compute capabilities of Orin, Thor and GB10 (utils/mem_utils.py)
 _STATE_CHUNK: Final = 64  # tokens after which a prefill keeps a copy of a gated delta net's matrices
 _LATENT_BLOCK: Final = 64
 _MANY: Final = 999  # pictures of one request, where nobody limits them (config/multimodal.py)
@@ -105,7 +105,7 @@ def shapes(start: Start) -> Shapes:
         several=ranks.tensor * ranks.pipeline > 1 or (ranks.data > 1 and ranks.experts_whole),
         connected=facts.snapshot_after_connecting.at(start.release),
         recurrent=kind(geometry).recurrent,
-        unified=_unified(start.device),
+        unified=shares_memory(start.device.capability),
         estimated=_estimated(start),
         charged=_charged(start),
     )
@@ -128,11 +128,6 @@ def _sampler(start: Start) -> Sampler:
     if given is None or usual is Sampler.SELECTS:
         return usual
     return Sampler.SORTS if str(given) in _OFF else Sampler.SELECTS
-
-
-def _unified(device: Device) -> bool:
-    known = device.capability
-    return known is not None and (known.major, known.minor) in _UNIFIED
 
 
 def _estimated(start: Start) -> bool:

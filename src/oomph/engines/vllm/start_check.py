@@ -4,12 +4,12 @@ Knows that the engine compares its share of the total with what it finds free, a
 hundredths, as people write it.
 """
 
-import math
 from dataclasses import dataclass
 
 from oomph.engines.history import Release
 from oomph.engines.vllm import facts
 from oomph.engines.vllm.believed import Believed
+from oomph.engines.vllm.requested import budget
 from oomph.ledger.gate import Gate, Step, Verdict
 from oomph.units import Bounds, Bytes
 
@@ -34,15 +34,15 @@ def start_check(
     """What this release will say; of its default share, unless another is given."""
     doubt = doubt or found.doubt
     asked = facts.share.at(release) if share is None else share
-    budget = _budget(found.total, asked, release)
-    gate = Gate(step=Step.START_CHECK, needs=Bounds(budget), has=found.free, because="")
+    wanted = budget(found.total, share=asked, release=release)
+    gate = Gate(step=Step.START_CHECK, needs=Bounds(wanted), has=found.free, because="")
     if not facts.start_check.at(release):
-        return StartCheck(share=asked, budget=budget, verdict=None, largest=None, likely=None, doubt=doubt)
+        return StartCheck(share=asked, budget=wanted, verdict=None, largest=None, likely=None, doubt=doubt)
     if doubt is not None:
-        return StartCheck(share=asked, budget=budget, verdict=Verdict.UNSURE, largest=None, likely=None, doubt=doubt)
+        return StartCheck(share=asked, budget=wanted, verdict=Verdict.UNSURE, largest=None, likely=None, doubt=doubt)
     return StartCheck(
         share=asked,
-        budget=budget,
+        budget=wanted,
         verdict=gate.verdict,
         largest=largest_share(found.total, found.free.low, release),
         likely=largest_share(found.total, found.free.likely, release),
@@ -52,11 +52,7 @@ def start_check(
 def largest_share(total: Bytes, free: Bytes, release: Release) -> float | None:
     """In hundredths, the largest that asks for no more than is free; None where one hundredth is too much."""
     for hundredths in range(min(100, 100 * free // total + 1), 0, -1):
-        budget = _budget(total, hundredths / 100, release)
-        if budget <= free:
+        wanted = budget(total, share=hundredths / 100, release=release)
+        if wanted <= free:
             return hundredths / 100
     return None
-
-
-def _budget(total: Bytes, share: float, release: Release) -> Bytes:
-    return Bytes(math.ceil(facts.requested.at(release)(total=total, share=share)))
