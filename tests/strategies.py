@@ -14,7 +14,7 @@ releases = st.sampled_from(HISTORY.releases)
 
 
 def gate(has: Bounds, needs: Bounds) -> Gate:
-    return Gate(step=Step.START_CHECK, needs=needs, has=has, because="made by a test")
+    return Gate(step=Step.START_CHECK, needs=needs, has=has, said="made by a test")
 
 
 __all__ = ["MOST", "Bytes", "bounds", "gate", "releases", "sizes"]

@@ -10,7 +10,7 @@ from oomph.diagnose.at_once import at_once
 from oomph.diagnose.finding import Finding, Remedy
 from oomph.diagnose.remedies import MOST, moved, remedies, upgraded
 from oomph.diagnose.search import first
-from oomph.diagnose.trials import SEVERITY, Rest, Trials, Tried, acting, at, earlier, later, passes, verdict
+from oomph.diagnose.trials import SEVERITY, Trials, Tried, acting, at, earlier, later, passes, verdict
 from oomph.engines.vllm.levers.advice import ADVICE
 from oomph.engines.vllm.levers.lever import Lever
 from oomph.engines.vllm.levers.startup import Change, Startup
@@ -19,6 +19,7 @@ from oomph.engines.vllm.levers.values import with_host
 from oomph.ledger.catalogue import CATALOGUE
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate, Step, Verdict
+from oomph.ledger.rest import Rest
 
 many = settings(max_examples=700, deadline=None)
 few = settings(max_examples=60, deadline=None)

@@ -8,9 +8,10 @@ import pytest
 from diagnose.startups import seed_a, seed_b
 from oomph.diagnose.at_gate import findings
 from oomph.diagnose.finding import Finding, Remedy
-from oomph.diagnose.trials import Rest, at, passes
+from oomph.diagnose.trials import at, passes
 from oomph.engines.vllm.levers.startup import Startup
 from oomph.ledger.gate import Step, Verdict
+from oomph.ledger.rest import Rest
 from oomph.ledger.settings import Value
 
 Seed = Callable[..., Startup]

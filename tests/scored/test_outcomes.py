@@ -11,7 +11,7 @@ UNSURE = (Bounds(1, 3), Bounds(2))
 
 
 def gate(step: Step, sides: tuple[Bounds, Bounds]) -> Gate:
-    return Gate(step=step, needs=sides[0], has=sides[1], because="by hand")
+    return Gate(step=step, needs=sides[0], has=sides[1], said="by hand")
 
 
 def foreseen(*gates: Gate) -> Foreseen:

@@ -59,16 +59,16 @@ def on_device(step: Step, where: Device, *entries: Entry, because: str = "") -> 
         step=step,
         needs=needs,
         has=has,
-        because=because or f"{words}; {has.low.down} to {has.high.down} are there for them",
+        said=because or f"{words}; {has.low.down} to {has.high.down} are there for them",
         inert=_INERT.get(step, ()),
-        ledger=Ledger((DRIVER, *entries)),
+        holds=Ledger((DRIVER, *entries)),
     )
 
 
 def compared(step: Step, needs: Bounds, has: Bounds, *entries: Entry, because: str) -> Gate:
     """A gate that compares two figures of the engine's own."""
     ledger = Ledger((DRIVER, *entries))
-    return Gate(step=step, needs=needs, has=has, because=because, inert=_INERT.get(step, ()), ledger=ledger)
+    return Gate(step=step, needs=needs, has=has, said=because, inert=_INERT.get(step, ()), holds=ledger)
 
 
 def start_check(where: Device, share: float) -> Gate:

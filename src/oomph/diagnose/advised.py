@@ -11,12 +11,13 @@ from oomph.diagnose.at_gate import NAMES
 from oomph.diagnose.case import Case
 from oomph.diagnose.finding import Remedy
 from oomph.diagnose.remedies import remedies, upgraded
-from oomph.diagnose.trials import Rest, Trials, at, later, passes
+from oomph.diagnose.trials import Trials, at, later, passes
 from oomph.diagnose.typed import written
 from oomph.engines.vllm.charged import POOL_GIVEN
 from oomph.engines.vllm.levers.names import SHARE, levers
 from oomph.engines.vllm.levers.table import MORE_GPUS
 from oomph.ledger.gate import Step, Verdict
+from oomph.ledger.rest import Rest
 from oomph.units import MIB, Bytes
 
 _POOL: Final = "kv_cache_memory_bytes"

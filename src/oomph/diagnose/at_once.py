@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oomph.diagnose.search import first
-from oomph.diagnose.trials import Rest, Trials, Tried, earlier, no_worse, passes, verdict
+from oomph.diagnose.trials import Trials, Tried, earlier, no_worse, passes, verdict
 from oomph.engines.vllm.levers.lever import Lever, Trial
 from oomph.engines.vllm.levers.startup import Change
 from oomph.engines.vllm.levers.table import LEVERS
 from oomph.engines.vllm.levers.utmost import shares, utmost
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Step, Verdict
+from oomph.ledger.rest import Rest
 from oomph.ledger.settings import Value
 
 

@@ -44,8 +44,8 @@ def moment(case: Case, ledger: Ledger) -> Gate | None:
         step=step,
         needs=Bounds(needs.likely),
         has=Bounds(free.likely),
-        because=f"{needs.likely} more, {free.likely} free",
-        ledger=Ledger(tuple(held)),
+        said=f"{needs.likely} more, {free.likely} free",
+        holds=Ledger(tuple(held)),
     )
 
 
@@ -79,8 +79,8 @@ def _refused(case: Case) -> Gate | None:
         step=Step.START_CHECK,
         needs=Bounds(budget.likely),
         has=Bounds(free.likely),
-        because=f"{budget.likely} asked for, {free.likely} free",
-        ledger=Ledger((entry,)),
+        said=f"{budget.likely} asked for, {free.likely} free",
+        holds=Ledger((entry,)),
     )
 
 
@@ -92,4 +92,4 @@ def _foreseen(case: Case, ledger: Ledger) -> Gate | None:
     if gate.needs.likely <= gate.has.likely:
         return None
     held = Ledger(tuple(_printed(entry) for entry in gate.ledger))
-    return replace(gate, needs=Bounds(gate.needs.likely), has=Bounds(gate.has.likely), ledger=held)
+    return replace(gate, needs=Bounds(gate.needs.likely), has=Bounds(gate.has.likely), holds=held)

@@ -13,12 +13,13 @@ from typing import Final
 from oomph.diagnose.at_once import at_once
 from oomph.diagnose.finding import Remedy
 from oomph.diagnose.search import first
-from oomph.diagnose.trials import Rest, Trials, Tried, acting, at, earlier, later, no_worse, passes
+from oomph.diagnose.trials import Trials, Tried, acting, at, earlier, later, no_worse, passes
 from oomph.diagnose.typed import typed, written
 from oomph.engines.vllm.levers.lever import Lever, Steps, Trial
 from oomph.engines.vllm.levers.startup import RELEASE, Change
 from oomph.engines.vllm.levers.table import LAST, LEVERS, MORE_GPUS, SEQUENCES, UPGRADE
 from oomph.ledger.gate import Step, Verdict
+from oomph.ledger.rest import Rest
 from oomph.ledger.settings import Value
 
 MOST: Final = 6  # remedies of one finding: more is a table, not advice

@@ -5,32 +5,16 @@ Knows how two forecasts are compared gate by gate. Does not know which changes a
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 from oomph.engines.vllm.levers.startup import Change, Startup
 from oomph.errors import UsageError
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Gate, Step, Verdict
+from oomph.ledger.rest import Rest
 
 ORDER: Final = tuple(Step)
 SEVERITY: Final = {Verdict.FITS: 0, Verdict.UNSURE: 1, Verdict.OVERFLOWS: 2}
-
-
-class Rest(IntEnum):
-    """How good a gate is, or all of them."""
-
-    ANYTHING = 0
-    LIKELY = 1
-    SURE = 2
-
-    @classmethod
-    def of(cls, gate: Gate | None) -> "Rest":
-        """One that is skipped, or not forecast, stands in nobody's way."""
-        if gate is None or gate.verdict is Verdict.FITS:
-            return cls.SURE
-        likely = gate.verdict is Verdict.UNSURE and gate.spare.likely >= 0
-        return cls.LIKELY if likely else cls.ANYTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +28,7 @@ class Tried:
     @property
     def rest(self) -> Rest:
         """How good the worst of all gates is with it."""
-        return min((Rest.of(gate) for gate in self.forecast.gates), default=Rest.SURE)
+        return Rest.of_all(self.forecast.gates)
 
     @property
     def enough(self) -> bool:

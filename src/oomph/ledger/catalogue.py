@@ -28,7 +28,8 @@ def _device(
 
 
 # Totals: what CUDA reported in public start-up logs and issue threads, in GiB; a line that names its source is one of
-# which few speak. Bandwidth: of the maker's data sheet, in GB/s; where a name has several, the lowest.
+# which few speak. Bandwidth: of the maker's data sheet, in GB/s; where a name has several, the
+# highest: it bounds how fast a step can be.
 CATALOGUE: Final = dict(
     (
         _device("t4", "Tesla T4", 14.56, (7, 5), 320),
@@ -43,8 +44,8 @@ CATALOGUE: Final = dict(
         _device("rtx-3060", "NVIDIA GeForce RTX 3060", 11.63, (8, 6), 360),  # vllm-project/vllm#27934
         _device("rtx-3090", "NVIDIA GeForce RTX 3090", 23.57, (8, 6), 936),
         _device("a100-40gb", "NVIDIA A100-SXM4-40GB", 39.38, (8, 0), 1555),
-        _device("a100-80gb", "NVIDIA A100-SXM4-80GB", 79.15, (8, 0), 1935),
-        _device("a800-80gb", "NVIDIA A800-SXM4-80GB", 79.33, (8, 0), 1935),
+        _device("a100-80gb", "NVIDIA A100-SXM4-80GB", 79.15, (8, 0), 2039),
+        _device("a800-80gb", "NVIDIA A800-SXM4-80GB", 79.33, (8, 0), 2039),
         _device("l4", "NVIDIA L4", 22.05, (8, 9), 300),
         _device("rtx-4080", "NVIDIA GeForce RTX 4080", 15.99, (8, 9), 716),
         _device("rtx-4090", "NVIDIA GeForce RTX 4090", 23.63, (8, 9), 1008),
@@ -53,7 +54,7 @@ CATALOGUE: Final = dict(
         _device("h100-nvl", "NVIDIA H100 NVL", 93.0, (9, 0), 3900),
         _device("h20-3e", "NVIDIA H20-3e", 139.72, (9, 0), 4800),
         _device("h200", "NVIDIA H200", 139.81, (9, 0), 4800),
-        _device("b200", "NVIDIA B200", 178.35, (10, 0), 7700),
+        _device("b200", "NVIDIA B200", 178.35, (10, 0), 8000),
         _device("gb200", "NVIDIA GB200", 184.0, (10, 0), 8000),  # NVIDIA/srt-slurm#172
         # As the RTX 5080: both have 16303 MiB for nvidia-smi (vllm-project/vllm#34076).
         _device("rtx-5070-ti", "NVIDIA GeForce RTX 5070 Ti", 15.47, (12, 0), 896),
@@ -63,7 +64,7 @@ CATALOGUE: Final = dict(
         _device("rtx-5090-d", "NVIDIA GeForce RTX 5090 D", 31.35, (12, 0), 1792),
         _device("rtx-5090-laptop", "NVIDIA GeForce RTX 5090 Laptop GPU", 22.36, (12, 0), 896),
         _device("rtx-pro-4500", "NVIDIA RTX PRO 4500 Blackwell Server Edition", 31.38, (12, 0), None),
-        _device("rtx-pro-6000", "NVIDIA RTX PRO 6000 Blackwell", 94.97, (12, 0), 1597),
+        _device("rtx-pro-6000", "NVIDIA RTX PRO 6000 Blackwell", 94.97, (12, 0), 1792),
         _device("gb10", "NVIDIA GB10", 121.63, (12, 1), 273),
         _device("mi300x", "AMD Instinct MI300X", 191.98, None, 5300),  # vllm-project/vllm#53961
         _device("rx-9070-xt", "AMD Radeon RX 9070 XT", 15.92, None, 640),  # apollo-mg/Project-Apollo

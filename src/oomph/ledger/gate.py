@@ -3,6 +3,7 @@
 Knows two sides and a verdict. Does not know which engine asks, nor what either side consists of.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -39,9 +40,19 @@ class Gate:
     step: Step
     needs: Bounds
     has: Bounds
-    because: str  # both sides in words, with their numbers in them
+    said: str | Callable[[], str] = field(compare=False)  # both sides in words, with their numbers in them
     inert: tuple[str, ...] = ()
-    ledger: Ledger = field(default_factory=Ledger)  # what is on the device at that moment, whoever put it there
+    holds: Ledger | Callable[[], Ledger] = field(default_factory=Ledger, compare=False)
+
+    @property
+    def because(self) -> str:
+        """Both sides in words; put together when they are read, because a search reads few of its gates."""
+        return self.said if isinstance(self.said, str) else self.said()
+
+    @property
+    def ledger(self) -> Ledger:
+        """What is on the device at that moment, whoever put it there."""
+        return self.holds if isinstance(self.holds, Ledger) else self.holds()
 
     @property
     def verdict(self) -> Verdict:

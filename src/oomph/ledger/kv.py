@@ -15,6 +15,19 @@ class KvGroup:
     layers: int
     block_tokens: int
     page: Bytes  # of one layer
+    spread: int = 1  # ranks over which the tokens of a request are dealt
+    most: int | None = None  # tokens of a request for which blocks are taken; None: all
+    besides: int = 0  # blocks that a request takes whatever its length
+
+    def taken(self, tokens: int) -> int:
+        """Blocks that a request of this length takes at most."""
+        counted = -(-tokens // self.spread)
+        counted = counted if self.most is None else min(counted, self.most)
+        return -(-counted // self.block_tokens) + self.besides
+
+    def shared(self, tokens: int) -> int:
+        """Whole blocks of a beginning that requests share; none where only some tokens are kept."""
+        return tokens // self.spread // self.block_tokens if self.most is None and not self.besides else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +41,18 @@ class KvPool:
     groups: tuple[KvGroup, ...]
     tensor: Bytes | None = None  # one allocation
     blocks: int | None = None
+    least: int | None = None  # blocks that are left where everything else takes as much as it may
     tokens: int | None = None  # as the engine will print it
     concurrency: float | None = None  # likewise
     need: Bytes | None = None  # of one request of the longest length
+
+    def taken(self, tokens: int) -> int:
+        """Blocks that a request of this length takes at most, over all groups."""
+        return sum(group.taken(tokens) for group in self.groups)
+
+    def shared(self, tokens: int) -> int:
+        """Blocks of a beginning of so many tokens, which requests share where prefixes are cached."""
+        return sum(group.shared(tokens) for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

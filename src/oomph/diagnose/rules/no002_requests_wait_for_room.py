@@ -17,8 +17,8 @@ ERROR 03-01 10:00:05 [engine.py:160] torch.OutOfMemoryError: CUDA out of memory.
 
 ## Why
 
-The pool is allocated once, when the engine starts. It cannot run the device out of memory later, and with prefix
-caching a usage near 100 % is normal.
+The pool is allocated once, when the engine starts. It cannot run the device out of memory later. Blocks that only keep
+a prefix for later count as free, so a usage near 100 % is requests: no request can grow unless another is set back.
 
 ## What to do
 

@@ -263,7 +263,15 @@ batches_in_flight: Final[Since[InFlight]] = Since(
     }
 )
 
-# Whether prefixes are cached for a model with states beside attention, when the user does not say.
+# Whether prefixes are cached when the user does not say; the first engine of old did not.
+prefix_caching: Final = Since(
+    {
+        "0.6.0": False,  # engine/arg_utils.py
+        "0.8.0": True,  # engine/arg_utils.py
+    }
+)
+
+# The same for a model with states beside attention.
 prefix_caching_of_hybrids: Final = Since(
     {
         "0.6.0": False,  # engine/arg_utils.py

@@ -47,9 +47,9 @@ def start_check(device: Device, *, share: float, budget: Bytes, free: Bounds, be
         step=Step.START_CHECK,
         needs=Bounds(budget),
         has=free,
-        because=(f"{_SHARE} {share:g} of {device.total} is {budget}; {free.low} to {free.high} are {seen}"),
+        said=lambda: f"{_SHARE} {share:g} of {device.total} is {budget}; {free.low} to {free.high} are {seen}",
         inert=INERT[Step.START_CHECK],
-        ledger=Ledger(tuple(on_device.driver(device, before))),
+        holds=lambda: Ledger(tuple(on_device.driver(device, before))),
     )
 
 
@@ -60,9 +60,9 @@ def load(rank: Rank) -> Gate:
         step=Step.LOAD,
         needs=together(rank.before, rank.weights.size, rank.parts.buffers, rank.loading),
         has=rank.room,
-        because=f"weights of {rank.weights.size}{moment}; {_was_free(rank)}",
+        said=lambda: f"weights of {rank.weights.size}{moment}; {_was_free(rank)}",
         inert=tuple(flag for flag in INERT[Step.LOAD] if flag != _SEQUENCES or not rank.parts.counts_words),
-        ledger=on_device.loading(rank),
+        holds=lambda: on_device.loading(rank),
     )
 
 
@@ -73,9 +73,9 @@ def profile(rank: Rank) -> Gate:
         step=Step.PROFILE,
         needs=rank.beside_weights(peak),
         has=rank.room,
-        because=f"the largest step takes {peak} for a moment, beside {rank.resident.likely}; {_was_free(rank)}",
+        said=lambda: f"the largest step takes {peak} for a moment, beside {rank.resident.likely}; {_was_free(rank)}",
         inert=INERT[Step.PROFILE],
-        ledger=on_device.held(rank, (Account.ACTIVATIONS, peak, "the largest step, for a moment")),
+        holds=lambda: on_device.held(rank, (Account.ACTIVATIONS, peak, "the largest step, for a moment")),
     )
 
 
@@ -86,12 +86,12 @@ def graph_profile(rank: Rank, throw_away: GraphProfile) -> Gate:
         step=Step.GRAPH_PROFILE,
         needs=rank.beside_weights(Bounds(throw_away.total), sampled),
         has=rank.room,
-        because=(
+        said=lambda: (
             f"{throw_away.words} are {throw_away.total}, beside weights of {rank.weights.size}; {_was_free(rank)}"
             + _failing(throw_away)
         ),
         inert=INERT[Step.GRAPH_PROFILE],
-        ledger=on_device.held(
+        holds=lambda: on_device.held(
             rank, (Account.KV_POOL, Bounds(throw_away.total), f"{throw_away.words}, thrown away afterwards")
         ),
     )
@@ -105,12 +105,12 @@ def pool_size(rank: Rank) -> Gate:
         step=Step.POOL_SIZE,
         needs=rank.taken,
         has=Bounds(rank.budget),
-        because=(
+        said=lambda: (
             f"of a budget of {rank.budget}, everything but the pool takes {rank.taken}{graphs}; "
             f"{_left(rank.left)} left for the pool"
         ),
         inert=INERT[Step.POOL_SIZE] if not rank.parts.unfolds else (_KEPT,),
-        ledger=on_device.held(rank, on_device.pooled(rank)),
+        holds=lambda: on_device.held(rank, on_device.pooled(rank)),
     )
 
 
@@ -124,12 +124,12 @@ def one_request(rank: Rank, kv: KvPool, settings: Settings, *, fitting: int | No
         step=Step.ONE_REQUEST,
         needs=Bounds(kv.need),
         has=room,
-        because=(
+        said=lambda: (
             f"one request of {settings.whole('max_model_len'):,} tokens {'is counted as' if part else 'takes'} "
             f"{kv.need}, {_left(room)} left for the pool{shorter}{part}"
         ),
         inert=(_SHARE,) if rank.given is not None and rank.given.checked is not None else (),
-        ledger=on_device.held(rank, on_device.pooled(rank)),
+        holds=lambda: on_device.held(rank, on_device.pooled(rank)),
     )
 
 
@@ -148,9 +148,9 @@ def capture(rank: Rank, kv: KvPool, *, sequences: Bounds | None) -> Gate:
         step=Step.CAPTURE,
         needs=rank.beside_pool(Bounds(0)),
         has=rank.room,
-        because=f"graphs take {graphs} beside the pool and the weights; {_was_free(rank)}",
+        said=lambda: f"graphs take {graphs} beside the pool and the weights; {_was_free(rank)}",
         inert=INERT[Step.CAPTURE],
-        ledger=on_device.held(
+        holds=lambda: on_device.held(
             rank, on_device.pooled(rank), on_device.used(rank), (Account.GRAPHS, graphs, "as captured")
         ),
     )
@@ -164,12 +164,12 @@ def _one_block_each(rank: Rank, kv: KvPool, sequences: Bounds) -> Gate | None:
         step=Step.CAPTURE,
         needs=sequences * int(kv.bytes_per_block),
         has=rank.pool,
-        because=(
+        said=lambda: (
             f"{_SEQUENCES} {int(sequences.likely)}: each needs a block of {kv.bytes_per_block} for its state, "
             f"and {_left(rank.pool)} left for the pool"
         ),
         inert=(_LENGTH, _KEPT),
-        ledger=on_device.held(rank, on_device.pooled(rank)),
+        holds=lambda: on_device.held(rank, on_device.pooled(rank)),
     )
     return None if gate.verdict is Verdict.FITS else gate
 
@@ -181,14 +181,16 @@ def warm_up(rank: Rank) -> Gate:
         step=Step.WARM_UP,
         needs=rank.beside_pool(rows),
         has=rank.room,
-        because=(
-            f"choosing the next token of all sequences takes {rows} for a moment"
-            if rows.high
-            else "tokens are chosen on the last stage, not here"
-        )
-        + f"; {_was_free(rank)}",
+        said=lambda: (
+            (
+                f"choosing the next token of all sequences takes {rows} for a moment"
+                if rows.high
+                else "tokens are chosen on the last stage, not here"
+            )
+            + f"; {_was_free(rank)}"
+        ),
         inert=INERT[Step.WARM_UP],
-        ledger=on_device.held(
+        holds=lambda: on_device.held(
             rank,
             on_device.pooled(rank),
             on_device.used(rank),
@@ -205,9 +207,9 @@ def serving(rank: Rank) -> Gate:
         step=Step.SERVING,
         needs=rank.beside_pool(worst),
         has=rank.room,
-        because=f"the worst step takes {worst} for a moment; {_was_free(rank)}",
+        said=lambda: f"the worst step takes {worst} for a moment; {_was_free(rank)}",
         inert=INERT[Step.SERVING],
-        ledger=on_device.steady(rank),
+        holds=lambda: on_device.steady(rank),
     )
 
 

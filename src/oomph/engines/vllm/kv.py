@@ -5,7 +5,7 @@ is handed in.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final
@@ -15,12 +15,15 @@ from oomph.engines.vllm import facts
 from oomph.engines.vllm.formulas.runners import Kind
 from oomph.engines.vllm.heads import refuse_uneven
 from oomph.engines.vllm.kept import Keeping, caches
+from oomph.engines.vllm.pool import facts as facts_of_pool
 from oomph.engines.vllm.pool.caches import Cache
 from oomph.engines.vllm.pool.formats import KvFormat
+from oomph.engines.vllm.pool.group import Group
 from oomph.engines.vllm.pool.limits import Layout, Limits, StateMode
 from oomph.engines.vllm.pool.plan import minimal_pool, plan
 from oomph.engines.vllm.pool.pool import Pool, ThrowAway, Worker
 from oomph.engines.vllm.pool.refusal import Refusal
+from oomph.engines.vllm.pool.taking import Taking, taking
 from oomph.engines.vllm.speculation import Guesser, speculation
 from oomph.engines.vllm.weights.ranks import stages
 from oomph.errors import UsageError
@@ -83,7 +86,7 @@ def kept(
         window_dtype=_dtype(flags, "mamba_cache_dtype"),
         state_dtype=_dtype(flags, "mamba_ssm_cache_dtype"),
         capability=device.capability,
-        context_tokens=length,
+        context_tokens=length if recurrent else 0,  # nothing else keeps more for a longer one: remembered caches serve
     )
     stages = flags.count("pipeline_parallel_size")
     chosen = flags.get("VLLM_USE_V2_MODEL_RUNNER")
@@ -140,28 +143,42 @@ def _compressed(same: Same[Geometry]) -> bool:
     return any(isinstance(mixer, Compressed) for layer in same.it.layers for mixer in layer.mixers)
 
 
-def pool(kept: Kept, release: Release, *, available: Bytes | tuple[Bytes, ...] | None) -> KvPool | Refusal:
-    """The pool in so many bytes, on each stage of a pipeline; without them, only what does not depend on its size."""
+def pool(
+    kept: Kept,
+    release: Release,
+    *,
+    available: Bytes | tuple[Bytes, ...] | None,
+    doubts: tuple[int, ...] = (),
+) -> KvPool | Refusal:
+    """The pool in so many bytes, on each stage of a pipeline; without them, only what does not depend on its size.
+
+    `doubts`: bytes that may be missing of each.
+    """
     if available is None:
         return _whatever_its_size(Same(kept.layers), kept.limits, release)
     rooms = available if isinstance(available, tuple) else (available,)
-    layers = (kept.layers,) if len(rooms) == 1 else _staged(kept, len(rooms))
+    layers = (kept.layers,) if len(rooms) == 1 else _staged(Same(kept.layers), kept.depth, len(rooms))
     workers = tuple(Worker(layers=own, available=room) for own, room in zip(layers, rooms, strict=True))
     planned = plan(workers, kept.limits, release)
-    return planned if isinstance(planned, Refusal) else _told(planned, known=True)
+    if isinstance(planned, Refusal):
+        return planned
+    missing = (-(-doubt // int(share.bytes_per_block)) for doubt, share in zip(doubts, planned.shares, strict=False))
+    told = _told(planned, kept.limits, release, known=True)
+    return replace(told, least=max(0, planned.blocks - max(missing, default=0)))
 
 
 @lru_cache(maxsize=256)
 def _whatever_its_size(layers: Same[Mapping[str, Cache]], limits: Limits, release: Release) -> KvPool | Refusal:
     planned = plan((Worker(layers=layers.it, available=_ENOUGH),), limits, release)
-    return planned if isinstance(planned, Refusal) else _told(planned, known=False)
+    return planned if isinstance(planned, Refusal) else _told(planned, limits, release, known=False)
 
 
-def _staged(kept: Kept, count: int) -> tuple[Mapping[str, Cache], ...]:
+@lru_cache(maxsize=64)
+def _staged(layers: Same[Mapping[str, Cache]], depth: int, count: int) -> tuple[Mapping[str, Cache], ...]:
     """The layers of each stage of a pipeline; those that guess ahead are on the last."""
-    ends = tuple(accumulate(stages(kept.depth, count)))
+    ends = tuple(accumulate(stages(depth, count)))
     parts: tuple[dict[str, Cache], ...] = tuple({} for _ in range(count))
-    for name, cache in kept.layers.items():
+    for name, cache in layers.it.items():
         index = next(int(part) for part in name.split(".") if part.isdecimal())
         guessing = name.startswith("draft.")
         place = count - 1 if guessing else next(at for at, end in enumerate(ends) if index < end)
@@ -169,12 +186,10 @@ def _staged(kept: Kept, count: int) -> tuple[Mapping[str, Cache], ...]:
     return parts
 
 
-def _told(planned: Pool, *, known: bool) -> KvPool:
+def _told(planned: Pool, limits: Limits, release: Release, *, known: bool) -> KvPool:
     share = planned.shares[0]
-    groups = tuple(
-        KvGroup(layers=len(group.names), block_tokens=group.block_tokens, page=group.cache.page)
-        for group in planned.groups
-    )
+    rules = facts_of_pool.rules(release)
+    groups = tuple(_group(group, taking(group, limits, rules)) for group in planned.groups)
     shortest = min(groups, key=lambda group: group.block_tokens)  # a state's block may be the whole request
     return KvPool(
         block_tokens=shortest.block_tokens,
@@ -187,6 +202,17 @@ def _told(planned: Pool, *, known: bool) -> KvPool:
         tokens=planned.tokens if known else None,
         concurrency=planned.concurrency if known else None,
         need=share.need,
+    )
+
+
+def _group(group: Group, how: Taking) -> KvGroup:
+    return KvGroup(
+        layers=len(group.names),
+        block_tokens=group.block_tokens,
+        page=group.cache.page,
+        spread=how.spread,
+        most=how.most,
+        besides=how.besides,
     )
 
 

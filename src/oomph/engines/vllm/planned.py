@@ -44,11 +44,10 @@ class Planned:
         """As the release plans it."""
         stages = asked.flags.count("pipeline_parallel_size")
         tensor = asked.flags.count("tensor_parallel_size")
-        room = tuple(
-            min(each.checked.likely for each in ranks if each.place // tensor % stages == stage)
-            for stage in range(stages)
-        )
-        sized = kv.pool(kept, asked.release, available=room)
+        staged = [[each for each in ranks if each.place // tensor % stages == stage] for stage in range(stages)]
+        room = tuple(min(each.checked.likely for each in of_stage) for of_stage in staged)
+        doubts = tuple(max(each.pool.likely - each.pool.low for each in of_stage) for of_stage in staged)
+        sized = kv.pool(kept, asked.release, available=room, doubts=doubts)
         if isinstance(sized, KvPool):
             return cls(sized=sized, plain=sized, fitting=None, words=_never(sized))
         plain = kv.pool(kept, asked.release, available=None)

@@ -35,7 +35,7 @@ def start_check(
     doubt = doubt or found.doubt
     asked = facts.share.at(release) if share is None else share
     wanted = budget(found.total, share=asked, release=release)
-    gate = Gate(step=Step.START_CHECK, needs=Bounds(wanted), has=found.free, because="")
+    gate = Gate(step=Step.START_CHECK, needs=Bounds(wanted), has=found.free, said="")
     if not facts.start_check.at(release):
         return StartCheck(share=asked, budget=wanted, verdict=None, largest=None, likely=None, doubt=doubt)
     if doubt is not None:

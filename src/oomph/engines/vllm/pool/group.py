@@ -40,7 +40,9 @@ class Group:
     @property
     def pages(self) -> tuple[int, ...]:
         """One page of each of its layers."""
-        return tuple(self.of(name).page for name in self.names)
+        if self.each is None:
+            return (self.cache.page,) * len(self.names)
+        return tuple(self.each[name].page for name in self.names)
 
     @property
     def caches(self) -> tuple[Cache, ...]:
