@@ -33,6 +33,7 @@ _IN_A_ROOM = {
     "parsed": "judge.arguments",
     "captures": "judge.choices",
     "batch": "judge.choices",
+    "served": "judge.admission",
 }
 # In a child of that room, which ends with the answer: building a configuration or a model leaves traces all over vLLM.
 _IN_A_CHILD = {
