@@ -29,6 +29,10 @@ def read_command(words: Iterable[str], release: Release | None = None) -> Comman
     said = list(words)
     alone = said[0] if len(said) == 1 else ""
     if _exists(alone):
+        if alone.endswith((".yaml", ".yml")):
+            from oomph.readers.manifest import read_manifest
+
+            return read_manifest(alone, release)
         return Command(model=alone, flags=Flags())
     if "(" in alone or "{" in alone:
         from oomph.readers.python_text import is_python

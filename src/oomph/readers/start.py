@@ -7,11 +7,14 @@ the engine's flags.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from oomph.errors import UsageError
 from oomph.readers.environment import heard
 from oomph.readers.words import assigned
+
+if TYPE_CHECKING:
+    from oomph.readers.docker_line import Container
 
 _PYTHON: Final = r"(?:python|pypy)[0-9.]*"
 _MODULE: Final = r"vllm\.(?:entrypoints\.(?:[a-z_]+\.)*(?:api_server|cli\.main)|scripts)|vllm"
@@ -108,16 +111,19 @@ def _run(words: tuple[str, ...]) -> tuple[str, ...] | None:
         if word != "container" and not word.startswith("-") and not behind_option:
             break
     if words[:1] == ("compose",):
-        message = "a Compose file is not read here: write the command that its service runs"
+        message = "a Compose file is not read here: name it instead (oomph plan compose.yaml)"
         raise UsageError(message)
     return None
 
 
 def _contained(words: tuple[str, ...], notes: list[str]) -> Start:
-    """The engine inside a container: the image starts `vllm serve`, unless told otherwise."""
     from oomph.readers.docker_line import read_docker  # noqa: PLC0415 - most start without a container
 
-    container = read_docker(words, notes=notes)
+    return in_container(read_docker(words, notes=notes), notes)
+
+
+def in_container(container: "Container", notes: list[str]) -> Start:
+    """The engine inside a container: the image starts `vllm serve`, unless told otherwise."""
     inside = (*(container.entrypoint or ()), *container.words)
     inner = find_start(inside, notes=notes, exported=container.environment)
     if inner is None and (container.entrypoint or "vllm" not in container.image):
