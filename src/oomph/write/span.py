@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from oomph.ledger.ledger import Account
 
 # Signs for terminals that know only ASCII, one for one, so that nothing moves.
-_ASCII: Final = str.maketrans("█▓▒▚▄▀░·╳╌│┆✓✗×…–→≥≤’", "#=+%:\"~.X-||vxx~->><'")
+_ASCII: Final = str.maketrans("█▓▒▚▄▀░·╳╌│┆✓✗×…–→≥≤’▁▂▃▅▆▇", "#=+%:\"~.X-||vxx~->><'_.-=+*")
 
 
 class Style(StrEnum):

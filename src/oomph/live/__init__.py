@@ -1,0 +1,1 @@
+"""Running engines: driven, watched and guarded."""
