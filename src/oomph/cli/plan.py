@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from oomph.cli.machine import add_machine, usual, where_asked
 from oomph.cli.model import model_at
 from oomph.cli.recall import recall
 from oomph.cli.screen import save, show
@@ -13,7 +14,6 @@ from oomph.engines.vllm.forecast import forecast
 from oomph.engines.vllm.model import Model
 from oomph.engines.vllm.releases import HISTORY
 from oomph.errors import OomphError, UsageError
-from oomph.ledger.catalogue import devices
 from oomph.ledger.device import Device
 from oomph.ledger.forecast import Forecast
 from oomph.ledger.gate import Verdict
@@ -31,15 +31,7 @@ _STATUS: Final = {Verdict.FITS: 0, Verdict.OVERFLOWS: 1, Verdict.UNSURE: 3}
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    parser.add_argument(
-        "--gpu",
-        metavar="NAME[xN]",
-        action="append",
-        help="rtx-5090, a100-80gb x4, or a size: 24GiB; cards that differ by rank: 'rtx-3090 x2 + rtx-4090'; "
-        "without it, this machine is looked at",
-    )
-    parser.add_argument("--device", metavar="FILE", help="the machine of a saved probe (oomph probe --json > FILE)")
-    parser.add_argument("--release", metavar="R", help="of the engine: 0.19.1; else the image's, else the newest known")
+    add_machine(parser)
     parser.add_argument("--weights", metavar="SIZE", help="what loading took, where you know it: 18.47GiB")
     parser.add_argument("--learn", metavar="LOG", help="keep what a start-up of yours measured; - for what is piped in")
     parser.add_argument("--all", action="store_true", help="every gate with its two sides, and every reason")
@@ -59,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     _refuse_two_answers(arguments)
     said = None if arguments.release is None else HISTORY.release(arguments.release)
     command, heard = _command(arguments, said)
-    release = said or command.release or _usual(arguments)
-    where, seen = _where(arguments, command, release)
+    release = said or command.release or usual(arguments)
+    where, seen = where_asked(arguments, command, release)
     if heard is not None:
         from oomph.cli.learn import learn  # noqa: PLC0415 - a plan without a log needs none of it
 
@@ -106,29 +98,6 @@ def _command(arguments: argparse.Namespace, said: Release | None) -> tuple[Comma
 
     heard = hear(arguments.learn)
     return read_command(arguments.words, said or released(heard[-1])), heard
-
-
-def _usual(arguments: argparse.Namespace) -> Release:
-    """Where nobody names a release: the one that is installed on the machine that is looked at, else the newest."""
-    if arguments.gpu is not None or arguments.device is not None:
-        return HISTORY.read_through
-    from oomph.readers.installed import installed  # noqa: PLC0415 - only a machine that is looked at has one
-
-    return installed() or HISTORY.read_through
-
-
-def _where(
-    arguments: argparse.Namespace, command: Command, release: Release
-) -> tuple[tuple[Device, ...], tuple[str, ...]]:
-    """The devices, and what to say of them: by name, from a saved probe, or of this machine."""
-    if arguments.gpu is not None and arguments.device is not None:
-        message = "the devices are named twice: of --gpu and --device, write one"
-        raise UsageError(message)
-    if arguments.gpu is not None:
-        return devices(" + ".join(arguments.gpu)), ()
-    from oomph.cli.looked_at import looked_at  # noqa: PLC0415 - a plan for a named card looks at no machine
-
-    return looked_at(arguments.device, command, release)
 
 
 def _noted(answer: Forecast, command: Command, seen: tuple[str, ...]) -> Forecast:

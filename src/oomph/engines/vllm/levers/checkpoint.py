@@ -13,7 +13,7 @@ from oomph.ledger.ledger import Account
 from oomph.ledger.quantization import Format, Grain, Method, Quantization, Scheme
 from oomph.units import Bytes
 
-_FOUR_BITS: Final = Quantization(
+FOUR_BITS: Final = Quantization(
     method=Method.AWQ,
     scheme=Scheme(format=Format.AWQ, bits=4, grain=Grain.GROUP, group=128, symmetric=False),
 )
@@ -36,7 +36,7 @@ def four_bits(startup: Startup) -> Bytes | None:
     if model is None or (weights := _weights(startup)) is None:
         return None
     text = startup.but({"language_model_only": True})  # towers are left as they are
-    whole, fewer = _weights(text), _weights(replace(text, model=replace(model, quantization=_FOUR_BITS)))
+    whole, fewer = _weights(text), _weights(replace(text, model=replace(model, quantization=FOUR_BITS)))
     return None if whole is None or fewer is None or fewer >= whole else Bytes(weights - whole + fewer)
 
 
