@@ -1,0 +1,1 @@
+"""What guides say about sizes, asked again: each figure of docs/explain/sizing-rederived.md is made here."""
