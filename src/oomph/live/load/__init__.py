@@ -1,0 +1,1 @@
+"""Load for a running engine, counted to the last token."""
