@@ -1,0 +1,1 @@
+"""A made-up fleet, to see how long a Prometheus needs for the rules."""
