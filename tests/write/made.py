@@ -73,7 +73,7 @@ findings = st.lists(
 
 
 def gate(step: Step) -> st.SearchStrategy[Gate]:
-    return st.builds(Gate, step=st.just(step), needs=sizes, has=sizes, because=words, inert=flags, ledger=ledgers)
+    return st.builds(Gate, step=st.just(step), needs=sizes, has=sizes, said=words, inert=flags, holds=ledgers)
 
 
 @st.composite

@@ -26,8 +26,12 @@ class _Command(Protocol):
 
 _COMMANDS: Final[Mapping[str, str]] = {
     "plan": "forecast the way up: which gate an engine will pass or fail, and why",
+    "fit": "find the flags that serve a workload on given hardware, and what each costs",
     "probe": "look at this machine: what each GPU has, who holds it, and what the engine will believe",
+    "prove": "drive a running server to its peak: whether it holds, where it breaks, and what is left",
+    "watch": "watch running engines: how full each pool is, who waits, what is wrong now and why",
     "explain": "explain a log: which gate failed, why, and what to do",
+    "export": "write rules for Prometheus, with their tests, or a dashboard for Grafana",
     "rule": "list the rules by which logs are explained, or print the page of one",
 }
 
