@@ -4,21 +4,9 @@ from typing import Any
 
 import pytest
 
+from engines.vllm.models import LLAMA
 from oomph.cli.main import main
 
-ROOT = Path(__file__).parents[2]
-QWEN = str(ROOT / "examples" / "qwen3.6-27b")
-LLAMA = {
-    "architectures": ["LlamaForCausalLM"],
-    "dtype": "bfloat16",
-    "hidden_size": 4096,
-    "intermediate_size": 14_336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128_256,
-    "max_position_embeddings": 131_072,
-}
 PEAK = ["--prompt", "6000", "--answer", "800"]
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
+from engines.vllm.models import LLAMA, ROUTED
 from oomph.architectures.registry import geometry
 from oomph.engines.history import release
 from oomph.engines.vllm.levers.startup import Startup
@@ -21,32 +22,7 @@ from oomph.units import Bounds, Bytes
 
 EXAMPLE: Final = Path(__file__).parents[2] / "examples" / "qwen3.6-27b" / "config.json"
 
-DENSE: Final = {
-    "architectures": ["LlamaForCausalLM"],
-    "dtype": "bfloat16",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128_256,
-    "max_position_embeddings": 131_072,
-}
-ROUTED: Final = {
-    "architectures": ["Qwen3MoeForCausalLM"],
-    "dtype": "bfloat16",
-    "hidden_size": 2048,
-    "intermediate_size": 6144,
-    "moe_intermediate_size": 768,
-    "num_experts": 128,
-    "num_experts_per_tok": 8,
-    "num_hidden_layers": 48,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 4,
-    "head_dim": 128,
-    "vocab_size": 151_936,
-    "max_position_embeddings": 40_960,
-}
+DENSE: Final = LLAMA
 HUGE: Final = {
     **DENSE,
     "hidden_size": 16_384,

@@ -5,7 +5,7 @@ from math import prod
 from random import Random
 from typing import Final
 
-from engines.vllm.models import HYBRID, LLAMA, hybrid
+from engines.vllm.models import HYBRID, LLAMA, ROUTED, hybrid
 from oomph.architectures.registry import geometry
 from oomph.engines.vllm.levers.startup import Startup
 from oomph.engines.vllm.model import Model
@@ -33,21 +33,6 @@ WINDOWED: Final = {
     "sliding_window": 4096,
     "vocab_size": 256_000,
     "max_position_embeddings": 8192,
-}
-ROUTED: Final = {
-    "architectures": ["Qwen3MoeForCausalLM"],
-    "dtype": "bfloat16",
-    "hidden_size": 2048,
-    "intermediate_size": 6144,
-    "moe_intermediate_size": 768,
-    "num_experts": 128,
-    "num_experts_per_tok": 8,
-    "num_hidden_layers": 48,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 4,
-    "head_dim": 128,
-    "vocab_size": 151_936,
-    "max_position_embeddings": 40_960,
 }
 LATENT: Final = {
     "architectures": ["DeepseekV2ForCausalLM"],

@@ -14,7 +14,6 @@ from oomph.cli.screen import save, show
 from oomph.cli.workload import add_workload, workload
 from oomph.engines.history import Release
 from oomph.engines.vllm.levers.startup import Startup
-from oomph.engines.vllm.model import Model
 from oomph.engines.vllm.releases import HISTORY
 from oomph.errors import UsageError
 from oomph.fit.choice import Option
@@ -29,7 +28,6 @@ from oomph.ledger.device import Device
 from oomph.ledger.rest import Rest
 from oomph.readers.command import Command as Typed
 from oomph.readers.command_line import read_command
-from oomph.units import Bytes
 from oomph.write.fit_json import fit_json, sized_json
 from oomph.write.fit_text import fit_lines, sized_lines
 from oomph.write.manifest.forms import Form, written
@@ -174,15 +172,8 @@ def _command(proposal: Proposal, names: Mapping[str, str]) -> Command:
         model=names.get(name, name),
         flags=start.flags,
         devices=start.devices[: proposal.gpus],
-        files=_files(start.model),
+        files=None if start.model is None or start.model.checkpoint is None else start.model.checkpoint.size,
     )
-
-
-def _files(model: Model | None) -> Bytes | None:
-    """Bytes of the checkpoint, where its headers are at hand."""
-    if model is None or model.checkpoint is None:
-        return None
-    return Bytes(sum(tensor.size for tensor in model.checkpoint.tensors))
 
 
 def _status(answer: Fitted) -> int:

@@ -11,6 +11,7 @@ from math import ceil, sqrt
 from statistics import NormalDist
 from typing import Final
 
+from oomph.engines.vllm.pool.needs import longest
 from oomph.fit.lengths_drawn import lengths_of
 from oomph.fit.workload import Workload
 from oomph.ledger.kv import KvGroup, KvPool
@@ -37,14 +38,7 @@ class Demand:
 
     def held(self, blocks: int, *, most: int) -> int:
         """The most requests that these blocks are enough for."""
-        low, high = 0, most + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.of(middle) <= blocks:
-                low = middle
-            else:
-                high = middle
-        return low
+        return longest(lambda requests: self.of(requests) <= blocks, most)
 
 
 def demand(kv: KvPool, workload: Workload, *, shares: bool) -> Demand:
@@ -57,14 +51,14 @@ def _demand(groups: tuple[KvGroup, ...], same: Same[Workload], shares: bool) -> 
     workload = same.it
     alike = max(0, min(workload.prefix, workload.prompt.p99 - 1))  # the last token of a prompt is computed anew
     shared = sum(group.shared(alike) for group in groups) if shares else 0
-    longest = max(1, _taken(groups, workload.longest) - shared)
+    own = max(1, _taken(groups, workload.longest) - shared)
     if workload.usual == workload.longest:
-        return Demand(shared=shared, longest=longest, most=longest, mean=longest, spread=0.0)
+        return Demand(shared=shared, longest=own, most=own, mean=own, spread=0.0)
     pairs = lengths_of(workload, _SAMPLE)
     blocks = [max(1, _taken(groups, prompt + answer) - shared) for prompt, answer in pairs]
     mean = sum(blocks) / len(blocks)
     variance = sum((each - mean) ** 2 for each in blocks) / len(blocks)
-    return Demand(shared=shared, longest=longest, most=max(longest, *blocks), mean=mean, spread=sqrt(variance))
+    return Demand(shared=shared, longest=own, most=max(own, *blocks), mean=mean, spread=sqrt(variance))
 
 
 def _taken(groups: tuple[KvGroup, ...], tokens: int) -> int:

@@ -18,6 +18,7 @@ from oomph.fit.priced import changed, prices
 from oomph.fit.proposal import Fitted, Proposal
 from oomph.fit.question import Question
 from oomph.fit.search import Found, best_of_each_way, order
+from oomph.ledger.forecast import Forecast
 from oomph.ledger.rest import Rest
 
 _OTHERS: Final = 4  # that a person reads
@@ -29,18 +30,18 @@ def fit(question: Question) -> Fitted:
     judge, found = searched(question)
     if not found and question.risk is Rest.SURE:
         return replace(fit(replace(question, risk=Rest.LIKELY)), unsure=True)  # more than nothing
-    levers = order(question.preference)
+    levers, now = order(question.preference), question.startup.forecast()
     found.sort(key=lambda each: each.rank(levers))
     plain = Fitted(
         workload=question.workload,
         release=str(question.startup.release),
         risk=question.risk,
         preference=question.preference,
-        proposal=_proposal(question, found[0]) if found else None,
+        proposal=_proposal(question, now, found[0]) if found else None,
         settings=judge.space.size,
         forecasts=judge.forecasts,
     )
-    others = tuple(_proposal(question, each) for each in _trades(found)[:_OTHERS])
+    others = tuple(_proposal(question, now, each) for each in _trades(found)[:_OTHERS])
     missing = () if plain.holds else tuple(instead(question))
     popular = () if plain.proposal is None else tuple(not_taken(plain.proposal, question.workload))
     through = None if plain.proposal is None else played(plain.proposal.judged, question.workload)
@@ -83,7 +84,7 @@ def _judge(question: Question, users: int) -> Judge:
     return asked(replace(question, workload=replace(question.workload, users=users)))
 
 
-def _proposal(question: Question, found: Found) -> Proposal:
+def _proposal(question: Question, now: Forecast, found: Found) -> Proposal:
     change = changed(question.startup, found.judged.startup)
     other = found.judged.startup.model
     first = question.startup.model
@@ -91,7 +92,7 @@ def _proposal(question: Question, found: Found) -> Proposal:
         judged=found.judged,
         change=change,
         model=None if other is None or first is None or other.name == first.name else other.name,
-        prices=prices(question.startup, found.judged, change),
+        prices=prices(question.startup, now, found.judged, change),
         floor=floor(found.judged.forecast, question.workload, users=found.judged.wanted),
     )
 

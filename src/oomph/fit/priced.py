@@ -26,9 +26,8 @@ def changed(before: Startup, after: Startup) -> Change:
     return {flag: value for flag, value in after.flags.items() if before.flags.get(flag) != value}
 
 
-def prices(before: Startup, after: Judged, change: Change) -> Mapping[str, str]:
-    """Of each flag, in the order of the change."""
-    now = before.forecast()
+def prices(before: Startup, now: Forecast, after: Judged, change: Change) -> Mapping[str, str]:
+    """Of each flag, in the order of the change; `now`: the forecast of what was before."""
     return {flag: _price(before, now, after, flag, value) for flag, value in change.items()}
 
 

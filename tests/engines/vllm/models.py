@@ -16,6 +16,21 @@ LLAMA = {
     "vocab_size": 128_256,
     "max_position_embeddings": 131_072,
 }
+ROUTED = {
+    "architectures": ["Qwen3MoeForCausalLM"],
+    "dtype": "bfloat16",
+    "hidden_size": 2048,
+    "intermediate_size": 6144,
+    "moe_intermediate_size": 768,
+    "num_experts": 128,
+    "num_experts_per_tok": 8,
+    "num_hidden_layers": 48,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 4,
+    "head_dim": 128,
+    "vocab_size": 151_936,
+    "max_position_embeddings": 40_960,
+}
 HYBRID = {
     "architectures": ["Qwen3_5ForConditionalGeneration"],
     "dtype": "bfloat16",
